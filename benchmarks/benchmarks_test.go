@@ -83,9 +83,7 @@ func output(t *testing.T, argv ...string) []string {
 	out, err := c.Output()
 	if err != nil {
 		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			t.Fatalf("%v: %v\n%s%s", argv, err, out, exit.Stderr)
-		}
+		must.Need(t, !errors.As(err, &exit), argv, err, string(out), exit.Stderr)
 		t.Fatal(err)
 	}
 	return strings.Fields(string(out))
@@ -157,8 +155,7 @@ func TestLanguages(t *testing.T) {
 					}
 					command := append([]string{path}, l.command...)
 					program := func(name string) []string {
-						return append(slices.Clone(command),
-							filepath.Join(name, l.file))
+						return append(slices.Clone(command), filepath.Join(name, l.file))
 					}
 					testSameChecksums(t, program, most, want)
 					testWrongEntry(t, l, command)

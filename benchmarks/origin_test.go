@@ -29,10 +29,7 @@ func TestPublished(t *testing.T) {
 		name string
 		n    int
 		want string
-	}{
-		{"nbody", 1000, "-0.169087605"},
-		{"spectralnorm", 100, "1.274219991"},
-	} {
+	}{{"nbody", 1000, "-0.169087605"}, {"spectralnorm", 100, "1.274219991"}} {
 		must.Equal(t, fmt.Sprintf("%.9f", checksumOf(t, p.name, p.n)), p.want, p.name, p.n, "published")
 	}
 	for _, p := range []struct{ n, sum, most int }{{7, 228, 16}, {10, 73196, 38}} {
@@ -50,9 +47,8 @@ func TestPublished(t *testing.T) {
 func TestSpectralNorm(t *testing.T) {
 	const infinite = 1.27422415282122
 	small, large := checksumOf(t, "spectralnorm", 100), checksumOf(t, "spectralnorm", 500)
-	if small >= large || large >= infinite || infinite-large > 1e-6 {
-		t.Errorf("norms %.17g (100), %.17g (500), %.17g (infinite)", small, large, infinite)
-	}
+	must.Be(t, small < large && large < infinite && infinite-large <= 1e-6, "norms", small, "100", large,
+		"500", infinite, "infinite")
 }
 
 // TestBinaryTrees computes the number of nodes by formula: a perfect tree of depth d has 2^(d+1)-1.

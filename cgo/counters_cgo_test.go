@@ -77,10 +77,8 @@ func TestRegistersAgainstModel(t *testing.T) {
 		"error", err, s.Error, "findings", s.Findings, s.Done, "done")
 	for c, column := range s.Columns {
 		for i, v := range column.Values {
-			if v != want[c][i] {
-				t.Fatalf("seed %d: %s of core %d in iteration %d is %d, want %d", seed, column.Name,
-					column.Core, i, v, want[c][i])
-			}
+			must.Need(t, v == want[c][i], "seed", seed, column.Name, "of core", column.Core, "in iteration",
+				i, v, "want", want[c][i])
 		}
 	}
 }

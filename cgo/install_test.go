@@ -22,9 +22,7 @@ func command(t *testing.T, env []string, argv ...string) string {
 	var stderr strings.Builder
 	c.Stderr = &stderr
 	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", argv, err, stderr.String())
-	}
+	must.Do(t, err, argv, stderr.String())
 	return string(out)
 }
 

@@ -144,9 +144,7 @@ func TestPlaces(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]Error)
 	for e := OK; e >= ETHREAD; e-- {
-		if c := cErrorText(int(e)); c != e.Error() {
-			t.Errorf("code %d: C says %q, Go %q", e, c, e.Error())
-		}
+		must.Equal(t, cErrorText(int(e)), e.Error(), "code", e, "C says", "Go")
 		if other, ok := seen[e.Error()]; ok {
 			t.Errorf("codes %d and %d have the text %q", e, other, e.Error())
 		}

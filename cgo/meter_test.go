@@ -26,9 +26,7 @@ func attach(t *testing.T, b *Buffer) {
 func TestMeterInSharedBuffer(t *testing.T) {
 	b, m := counting(t, Spec{Iterations: 3, Columns: []Column{{"cycles", "", 0}, {"cycles", "", 1}},
 		UserColumns: 2})
-	if m.Iterations() != 3 {
-		t.Errorf("%d iterations are planned, want 3", m.Iterations())
-	}
+	must.Equal(t, m.Iterations(), 3, "iterations are planned, want 3")
 	if _, err := NewMeter(); !errors.Is(err, EMAP) && !errors.Is(err, EMAGIC) {
 		t.Errorf("second NewMeter on the closed descriptor: %v", err)
 	}

@@ -119,8 +119,7 @@ func TestReadScribbled(t *testing.T) {
 		{"overflowing wall", func(m image) image { return m.i64(off.wall+16, 1<<63-1) },
 			"wall times below zero, or beyond now: iteration 2", 3},
 		{"all walls", func(m image) image {
-			return m.i64(off.wall, -1).i64(off.wall+8, -1).i64(off.wall+16,
-				-1)
+			return m.i64(off.wall, -1).i64(off.wall+8, -1).i64(off.wall+16, -1)
 		}, "3 of 3 iterations, the first is 0", 3},
 		{"counter", func(m image) image { return m.i64(off.column+off.stride+16, -1) },
 			"counter aperf on core 1 ran backwards: iteration 2", 3},
@@ -135,8 +134,7 @@ func TestReadScribbled(t *testing.T) {
 		{"behind the name", func(m image) image { m[entryAt(2)+entryName+9] = 'x'; return m },
 			"user column 0 was overwritten", 3},
 		{"unit without end", func(m image) image {
-			copy(m[entryAt(2)+entryUnit:],
-				strings.Repeat("u", unitBytes))
+			copy(m[entryAt(2)+entryUnit:], strings.Repeat("u", unitBytes))
 			return m
 		}, "user column 0 was overwritten", 3},
 		{"gap before user column", func(m image) image {
@@ -152,8 +150,7 @@ func TestReadScribbled(t *testing.T) {
 			"exec stamp is 799 ns, the buffer was made at 800", 3},
 		{"init before the buffer was made",
 			func(m image) image {
-				return m.i64(controlExec, 0).i64(progressInit,
-					799)
+				return m.i64(controlExec, 0).i64(progressInit, 799)
 			}, "init stamp is 799 ns, the buffer was made at 800", 3},
 		{"start before the buffer was made", func(m image) image {
 			return m.i64(controlExec, 0).i64(progressInit, 0).i64(off.start, 799)
@@ -232,14 +229,11 @@ func FuzzRead(f *testing.F) {
 		}
 		end := s.InitNS
 		for i := range s.Done {
-			if s.StartNS[i] < end || s.WallNS[i] < 0 {
-				t.Fatalf("iteration %d: start %d, wall %d after %d without a finding", i, s.StartNS[i],
-					s.WallNS[i], end)
-			}
+			must.Need(t, s.StartNS[i] >= end && s.WallNS[i] >= 0, "iteration", i, "start", s.StartNS[i],
+				"wall", s.WallNS[i], "after", end, "without a finding")
 			end = s.StartNS[i] + s.WallNS[i]
 		}
-		if end > now && s.Done > 0 {
-			t.Fatalf("the last iteration ends at %d, now is %d, without a finding", end, now)
-		}
+		must.Need(t, end <= now || s.Done <= 0, "the last iteration ends at", end, "now is", now,
+			"without a finding")
 	})
 }

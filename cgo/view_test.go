@@ -25,9 +25,7 @@ func TestView(t *testing.T) {
 		t.Errorf("%d of %d, %d and %d ns", v.Done(), v.Iterations(), v.Wall(0), v.Wall(1))
 	}
 	put(hotDone, ^uint64(0))
-	if v.Done() != 5 {
-		t.Errorf("%d are done of 5", v.Done())
-	}
+	must.Equal(t, v.Done(), 5, "are done of 5")
 	v.Stop()
 	var flag [4]byte
 	if _, err := b.File().ReadAt(flag[:], controlStop); err != nil ||
@@ -54,8 +52,7 @@ func TestViewRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := must.Get(Create(Spec{Iterations: 5}))(t)
 			defer b.Close()
-			must.Get(b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, test.value),
-				test.offset))(t)
+			must.Get(b.File().WriteAt(binary.NativeEndian.AppendUint64(nil, test.value), test.offset))(t)
 			must.Refused(NewView(b.File(), false))(t, test.want)
 		})
 	}

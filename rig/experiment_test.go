@@ -149,9 +149,7 @@ func TestExperimentThatCannotBeRead(t *testing.T) {
 	} {
 		dir := experiment(t)
 		c.do(t, dir)
-		if _, err := ReadExperiment(dir); err == nil {
-			t.Errorf("%s: no error", c.name)
-		}
+		must.Refused(ReadExperiment(dir))(t, "", c.name, "no error")
 	}
 	if _, err := ReadExperiment("/no/such.krun"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no directory: %v", err)

@@ -33,10 +33,8 @@ func TestInstallTakesWhatMakeInstallMakes(t *testing.T) {
 	must.Do(t, install(t.Context(), root, dir))
 	var files Payload
 	must.Do(t, files.Tree("/", dir))
-	if got := listing(t, packed(t, &files)); got != "usr/bin/krunctl 0 -rw-r--r-- content\nusr/bin/krund 0 "+
-		"-rw-r--r-- content\n" {
-		t.Errorf("installed:\n%s", got)
-	}
+	must.Equal(t, listing(t, packed(t, &files)),
+		"usr/bin/krunctl 0 -rw-r--r-- content\nusr/bin/krund 0 "+"-rw-r--r-- content\n", "installed")
 	write(t, filepath.Join(root, "Makefile"), "build:\ninstall: build\n\t@echo no such compiler; exit 3\n")
 	must.Refuse(t, install(t.Context(), root, dir), "no such compiler", "broken make install")
 }

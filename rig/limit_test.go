@@ -39,9 +39,7 @@ func TestWithoutTimeATestIsSkippedAndListed(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv(envDeadline, strconv.FormatInt(now().Add(c.left).Unix(), 10))
 			t.Cleanup(func() {
-				if t.Skipped() != c.skipped {
-					t.Errorf("skipped: %v, want %v", t.Skipped(), c.skipped)
-				}
+				must.Equal(t, t.Skipped(), c.skipped, "skipped")
 			})
 			New(t, Options{})
 		})

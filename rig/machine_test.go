@@ -272,9 +272,7 @@ func TestRunUntilKeepsThePowerOn(t *testing.T) {
 	m.RunUntil(`^kernel `, 0)
 	m.PowerCut()
 	m.RunUntil(`^kernel `, 0)
-	if m.Starts() != 4 {
-		t.Errorf("%d starts, want 4", m.Starts())
-	}
+	must.Equal(t, m.Starts(), 4, "starts, want 4")
 }
 
 func TestRunAndCutGoesOnOverReboots(t *testing.T) {

@@ -32,9 +32,7 @@ func listing(t *testing.T, archive []byte) string {
 		}
 		must.Do(t, err)
 		data, err := io.ReadAll(r)
-		if err != nil || h.Uid != 0 || h.Gid != 0 {
-			t.Fatalf("%s: %v, owner %d:%d", h.Name, err, h.Uid, h.Gid)
-		}
+		must.Need(t, err == nil && h.Uid == 0 && h.Gid == 0, h.Name, err, "owner", h.Uid, h.Gid)
 		b.WriteString(strings.TrimSpace(strings.Join([]string{h.Name, string(h.Typeflag),
 			fs.FileMode(h.Mode).String(), string(data) + h.Linkname}, " ")) + "\n")
 	}
@@ -67,12 +65,10 @@ func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
 
 func TestPayloadTakesATreeOfTheHost(t *testing.T) {
 	dir := t.TempDir()
-	must.Do(t, errors.Join(
-		os.MkdirAll(filepath.Join(dir, "lib/deep"), 0o755),
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Join(dir, "lib/deep"), 0o755),
 		os.WriteFile(filepath.Join(dir, "lib/deep/so.1"), []byte("elf"), 0o755),
 		os.WriteFile(filepath.Join(dir, "conf"), []byte("text"), 0o640),
-		os.Symlink("so.1", filepath.Join(dir, "lib/deep/so")),
-	))
+		os.Symlink("so.1", filepath.Join(dir, "lib/deep/so"))))
 	var p Payload
 	must.Do(t, p.Tree("/opt", dir))
 	want := "opt/conf 0 -rw-r----- text\nopt/lib/deep/so 2 -rwxrwxrwx so.1\nopt/lib/deep/so.1 0 -rwxr-xr-x " +

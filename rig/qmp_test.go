@@ -87,15 +87,12 @@ func qmpServer(t *testing.T, answers ...string) *qmpClient {
 
 func TestClientSkipsEventsAndReadsAnswers(t *testing.T) {
 	c := qmpServer(t, `{"event": "RESUME"}`+"\n"+`{"return": "portb[0x0081] = 0x18\r\n"}`, `{"return": ""}`,
-		`{"return": "invalid char"}`,
-		`{"error": {"class": "GenericError", "desc": "no"}}`)
+		`{"return": "invalid char"}`, `{"error": {"class": "GenericError", "desc": "no"}}`)
 	if v, err := c.inb(t.Context(), 0x81); err != nil || v != 0x18 {
 		t.Errorf("inb = %#x, %v; want 0x18", v, err)
 	}
 	must.Do(t, c.outb(t.Context(), 0x89, 150), "outb")
-	if err := c.outb(t.Context(), 0x89, 150); err == nil {
-		t.Error("outb hid a complaint of the monitor")
-	}
+	must.Refuse(t, c.outb(t.Context(), 0x89, 150), "", "outb hid a complaint of the monitor")
 	var refused *qmpError
 	if err := c.execute(t.Context(), "x", nil, nil); !errors.As(err, &refused) || refused.Desc != "no" {
 		t.Errorf("refused command: %v", err)
@@ -106,9 +103,7 @@ func TestClientTellsThatTheMachineEnded(t *testing.T) {
 	c := qmpServer(t, `{"event": "SHUTDOWN", "data": {"reason": "guest-shutdown"}}`)
 	must.Fail(t, c.execute(t.Context(), "x", nil, nil), errQMPClosed, "command to a machine that ends")
 	<-c.ended
-	if c.reason != OffShutdown || c.err != nil {
-		t.Errorf("reason %q, error %v", c.reason, c.err)
-	}
+	must.Be(t, c.reason == OffShutdown && c.err == nil, "reason", c.reason, "error", c.err)
 	must.Fail(t, c.execute(t.Context(), "x", nil, nil), errQMPClosed, "command to a machine that ended")
 }
 
@@ -137,9 +132,8 @@ func FuzzParseQMP(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		m, err := parseQMP(line)
-		if err == nil && m.QMP == nil && m.Event == "" && m.Return == nil && m.Error == nil {
-			t.Errorf("%q: no kind, no error", line)
-		}
+		must.Be(t, err != nil || m.QMP != nil || m.Event != "" || m.Return != nil || m.Error != nil, line,
+			"no kind, no error")
 		shutdownReason(m)
 	})
 }

@@ -47,8 +47,7 @@ func BenchmarkEmptyIteration(b *testing.B) {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	b.Run("C", func(b *testing.B) {
-		measureEmpty(b, filepath.Join(built, "runners", "c", "runner"),
-			library)
+		measureEmpty(b, filepath.Join(built, "runners", "c", "runner"), library)
 	})
 	b.Run("Go", func(b *testing.B) { measureEmpty(b, buildGo(b)) })
 	for _, e := range empties {

@@ -152,9 +152,7 @@ func (e ended) wantMore(t *testing.T, column string, iterations []int) {
 		}
 	}
 	for _, i := range iterations {
-		if values[i] <= others {
-			t.Errorf("%s is %d in iteration %d, up to %d in others", column, values[i], i, others)
-		}
+		must.Be(t, values[i] > others, column, values[i], "in iteration", i, "up to", others, "in others")
 	}
 }
 
@@ -162,9 +160,8 @@ func (e ended) wantMore(t *testing.T, column string, iterations []int) {
 func (e ended) wantCompilation(t *testing.T, events bool) {
 	t.Helper()
 	size := e.column(t, "code_size")
-	if size[step+2] <= size[step-1] || size[step-5] != size[step-1] {
-		t.Errorf("code_size %v from five iterations before the step on", size[step-5:step+3])
-	}
+	must.Be(t, size[step+2] > size[step-1] && size[step-5] == size[step-1], "code_size",
+		size[step-5:step+3], "from five iterations before the step on")
 	if events {
 		e.wantStep(t, "jit_count", libkrun.EventCompile)
 	}
@@ -180,9 +177,8 @@ func (e ended) wantStep(t *testing.T, column string, kind libkrun.EventKind) {
 	must.Be(t, slices.ContainsFunc(in, after) && !slices.ContainsFunc(in, before), "events", kind,
 		"in iterations", in, "the step is at", step)
 	values := e.column(t, column)
-	if slices.Max(values[step:step+3]) == 0 || slices.Max(values[step-20:step]) > 0 {
-		t.Errorf("%s %v from 20 iterations before the step on", column, values[step-20:step+3])
-	}
+	must.Be(t, slices.Max(values[step:step+3]) != 0 && slices.Max(values[step-20:step]) <= 0, column,
+		values[step-20:step+3], "from 20 iterations before the step on")
 }
 
 // TestInstrumentGo: Go reports the pauses of a collection.

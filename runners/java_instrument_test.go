@@ -68,9 +68,8 @@ func checkJavaColumns(t *testing.T, e ended, more ...string) {
 		must.EqualList(t, nonzero(e.column(t, name)), []int{10, 60, 110}, "is not 0")
 	}
 	for i, ns := range e.column(t, "gc_time") {
-		if ns > e.series.WallNS[i] {
-			t.Errorf("iteration %d: collections took %d ns of %d", i, ns, e.series.WallNS[i])
-		}
+		must.Be(t, ns <= e.series.WallNS[i], "iteration", i, "collections took", ns, "ns of",
+			e.series.WallNS[i])
 	}
 	for _, name := range []string{"heap_used", "code_size"} {
 		if values := e.column(t, name); slices.Min(values) < 100_000 || slices.Max(values) > 1<<30 {
@@ -92,9 +91,8 @@ func checkEndsInside(t *testing.T, e ended, kind libkrun.EventKind) {
 	for i, start := range e.series.StartNS[:e.series.Done] {
 		end := start + e.series.WallNS[i]
 		for _, v := range e.series.Events {
-			if v.Kind == kind && v.TimeNS >= start && v.TimeNS < end && v.TimeNS+v.DurationNS > end {
-				t.Errorf("iteration %d ended %d ns before %+v", i, v.TimeNS+v.DurationNS-end, v)
-			}
+			must.Be(t, v.Kind != kind || v.TimeNS < start || v.TimeNS >= end || v.TimeNS+v.DurationNS <= end,
+				"iteration", i, "ended", v.TimeNS+v.DurationNS-end, "ns before", v)
 		}
 	}
 }

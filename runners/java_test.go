@@ -204,8 +204,7 @@ func benchmarkEmptyJava(b *testing.B) {
 		vms := runnertest.Interpreters(b, "java")
 		for _, name := range slices.Sorted(maps.Keys(vms)) {
 			b.Run(name, func(b *testing.B) {
-				measureEmpty(b, javaArgv(javaVM(b, vms[name]), dir,
-					"KrunEntry")...)
+				measureEmpty(b, javaArgv(javaVM(b, vms[name]), dir, "KrunEntry")...)
 			})
 		}
 	})

@@ -246,8 +246,7 @@ void *napi_register_module_v1(void *env, void *exports) {
 	} {
 		runner := write(t, "runner.js", string(source))
 		if addon != "" {
-			must.Do(t, os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner),
-				"krun.node")))
+			must.Do(t, os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner), "krun.node")))
 		}
 		r := run{argv: []string{vm, runner, file, "1"}, iterations: 1}
 		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})

@@ -162,16 +162,13 @@ func TestLua(t *testing.T) {
 				t.Parallel()
 				testScripts(t, vm, "bench.lua", luaCases)
 				t.Run("libraries", func(t *testing.T) {
-					testScriptLibraries(t, vm,
-						write(t, "bench.lua", goodLua))
+					testScriptLibraries(t, vm, write(t, "bench.lua", goodLua))
 				})
 				t.Run("refused", func(t *testing.T) {
-					testScriptRefused(t, vm,
-						write(t, "bench.lua", goodLua))
+					testScriptRefused(t, vm, write(t, "bench.lua", goodLua))
 				})
 				t.Run("default library", func(t *testing.T) {
-					testScriptDefault(t, vm,
-						write(t, "bench.lua", goodLua))
+					testScriptDefault(t, vm, write(t, "bench.lua", goodLua))
 				})
 				t.Run("for Krun", func(t *testing.T) { testLuaForKrun(t, vm) })
 			})

@@ -171,16 +171,13 @@ func TestPHP(t *testing.T) {
 				t.Parallel()
 				testScripts(t, vm, "bench.php", phpCases)
 				t.Run("libraries", func(t *testing.T) {
-					testScriptLibraries(t, vm,
-						write(t, "bench.php", goodPHP))
+					testScriptLibraries(t, vm, write(t, "bench.php", goodPHP))
 				})
 				t.Run("refused", func(t *testing.T) {
-					testScriptRefused(t, vm,
-						write(t, "bench.php", goodPHP))
+					testScriptRefused(t, vm, write(t, "bench.php", goodPHP))
 				})
 				t.Run("default library", func(t *testing.T) {
-					testScriptDefault(t, vm,
-						write(t, "bench.php", goodPHP))
+					testScriptDefault(t, vm, write(t, "bench.php", goodPHP))
 				})
 				t.Run("for Krun", func(t *testing.T) { testPHPForKrun(t, vm) })
 			})

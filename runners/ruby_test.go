@@ -251,15 +251,13 @@ func benchmarkEmptyRuby(b *testing.B, file string) {
 				continue // this one does not have that compiler
 			}
 			b.Run(name+how, func(b *testing.B) {
-				measureEmpty(b,
-					slices.Concat(vm, []string{rubyRunner(), file})...)
+				measureEmpty(b, slices.Concat(vm, []string{rubyRunner(), file})...)
 			})
 			if !strings.HasPrefix(name, "ruby ") {
 				continue // has no use for the extension
 			}
 			b.Run(name+how+" Fiddle", func(b *testing.B) {
-				measureEmpty(b,
-					slices.Concat(vm, []string{alone, file})...)
+				measureEmpty(b, slices.Concat(vm, []string{alone, file})...)
 			})
 		}
 	}

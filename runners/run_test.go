@@ -104,9 +104,8 @@ func (r run) do(t *testing.T) ended {
 	}
 	series := must.Get(buffer.Read())(t)
 	must.Be(t, len(series.Findings) <= 0, "findings", series.Findings)
-	if series.Pid != 0 && series.Pid != c.Process.Pid {
-		t.Errorf("process %d attached, started %d", series.Pid, c.Process.Pid)
-	}
+	must.Be(t, series.Pid == 0 || series.Pid == c.Process.Pid, "process", series.Pid, "attached, started",
+		c.Process.Pid)
 	return ended{c.ProcessState.ExitCode(), stdout.String(), stderr.String(), series}
 }
 
@@ -126,9 +125,8 @@ func (e ended) check(t *testing.T, want expect) {
 			e.status, e.series.Done, e.series.State, want.status, want.done, want.state, e.stdout, e.stderr)
 	}
 	must.Equal(t, e.stdout, want.stdout, "stdout")
-	if !strings.Contains(e.stderr, want.stderr) || want.stderr == "" && e.stderr != "" {
-		t.Errorf("stderr %q, want %q in it", e.stderr, want.stderr)
-	}
+	must.Be(t, strings.Contains(e.stderr, want.stderr) && (want.stderr != "" || e.stderr == ""), "stderr",
+		e.stderr, "want", want.stderr, "in it")
 }
 
 // write creates a file in a new directory and returns its path.
@@ -150,9 +148,7 @@ func TestCommandFailure(t *testing.T) {
 		{ExitCommand, "something else", ""}, {ExitUsage, words, ""}, {0, words, ""},
 	} {
 		got, ok := CommandFailure(test.status, test.words)
-		if ok != (test.want != "") || ok && got != test.want {
-			t.Errorf("%d, %q: %q, %t", test.status, test.words, got, ok)
-		}
+		must.Be(t, ok == (test.want != "") && (!ok || got == test.want), test.status, test.words, got, ok)
 	}
 }
 

@@ -168,7 +168,5 @@ func TestBisectUsage(t *testing.T) {
 		got := krunctl(t, append([]string{"bisect"}, strings.Fields(c.args)...)...)
 		must.Be(t, got.code != exitOK && strings.Contains(got.stderr, c.want), c.args, got.code, got.stderr)
 	}
-	if _, err := os.Stat(state); err == nil {
-		t.Error("a wrong plan was written")
-	}
+	must.Refused(os.Stat(state))(t, "", "a wrong plan was written")
 }

@@ -53,9 +53,7 @@ func (l *lab) Sleep(ctx context.Context, d time.Duration) error {
 			l.hub.machines["lab1"].Ship(ctx, api.Ship{Experiment: &api.ShippedExperiment{ID: n.Experiment,
 				Name: n.Name, ConfigHash: strings.Repeat("0", 64), Progress: api.Progress{Slots: 10, Left: 10,
 					Ended: true, Reason: "the machine is unfit"}}}, nil),
-		)(
-			l.t,
-		)
+		)(l.t)
 	default:
 		l.hub.run(l.t, "lab1", n, l.wall)
 	}
@@ -92,9 +90,8 @@ func revisionLevel(t *testing.T) wall {
 			return 1e6
 		}
 		built, err := os.ReadFile(filepath.Join(cfg.Arms[i].Benchmarks, "revision"))
-		if err != nil || string(built) != cfg.Arms[i].Revision {
-			t.Fatalf("built %q of %s: %v", built, cfg.Arms[i].Revision, err)
-		}
+		must.Need(t, err == nil && string(built) == cfg.Arms[i].Revision, "built", built, "of",
+			cfg.Arms[i].Revision, err)
 		level := 1e6 * (1 + 0.01*r.NormFloat64())
 		if n, _ := strconv.Atoi(string(built[1:])); n >= 5 {
 			level *= 1.04
@@ -150,9 +147,8 @@ func TestBisectHub(t *testing.T) {
 	must.Need(t, err == nil && answer.Action == "found" && answer.First == 5 && answer.Last == 5, err, answer,
 		text)
 	steps := slices.DeleteFunc(slices.Clone(l.ran), func(name string) bool { return name == "x" })
-	if len(steps) != answer.Blocks/5 || len(l.ran) != len(steps)+1 || l.ran[2] != "x" {
-		t.Errorf("ran %q for %d blocks", l.ran, answer.Blocks)
-	}
+	must.Be(t, len(steps) == answer.Blocks/5 && len(l.ran) == len(steps)+1 && l.ran[2] == "x", "ran", l.ran,
+		"for", answer.Blocks, "blocks")
 	for i, name := range steps {
 		must.Equal(t, name, fmt.Sprintf("slow-step-%03d", i+1), "step", i+1)
 	}

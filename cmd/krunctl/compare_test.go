@@ -92,9 +92,7 @@ func TestCompareArms(t *testing.T) {
 				got.Changes[0].Verdict != c.verdict {
 				t.Errorf("%s", r.text())
 			}
-			if got.NullArm != nil && got.NullArm.Unfit != c.unfit {
-				t.Errorf("null arm %+v", got.NullArm)
-			}
+			must.Be(t, got.NullArm == nil || got.NullArm.Unfit == c.unfit, "null arm", got.NullArm)
 		})
 	}
 }
@@ -116,9 +114,7 @@ func TestCompareUsage(t *testing.T) {
 		{[]string{"--arms", "a,b", other}, "the experiment has no arms"},
 	} {
 		r := krunctl(t, append([]string{"compare"}, c.args...)...)
-		if r.code != exitUsage || !strings.Contains(r.stderr, c.want) {
-			t.Errorf("%v: %s", c.args, r.text())
-		}
+		must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, c.want), c.args, r.text())
 	}
 }
 

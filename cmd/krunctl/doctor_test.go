@@ -140,17 +140,14 @@ func TestProve(t *testing.T) {
 	const demand = "aslr = { policy = \"require\", value = 1 }\n"
 	var seen []string
 	r, before, after := proving(t, demand, func(_ int, aslr string) error {
-		seen = append(seen,
-			aslr)
+		seen = append(seen, aslr)
 		return nil
 	})
 	must.EqualList(t, seen, []string{"2", "1"}, "randomize_va_space while measured",
 		"want 2 before and 1 with the settings")
 	for _, part := range []string{"100 context switches/s", "200 context switches/s", "before",
 		"with the settings"} {
-		if !strings.Contains(r.stdout, part) {
-			t.Errorf("no %q in\n%s", part, r.text())
-		}
+		must.Contain(t, r.stdout, part, "no", "in", r.text())
 	}
 	must.Be(t, maps.Equal(before, after), "the machine was not restored")
 }
@@ -168,9 +165,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, before, after := proving(t, demand, measure)
-			if r.code != exitError || !strings.Contains(r.stderr, "no such processor") {
-				t.Error(r.text())
-			}
+			must.Be(t, r.code == exitError && strings.Contains(r.stderr, "no such processor"), r.text())
 			must.Be(t, maps.Equal(before, after), "the machine was not restored")
 		})
 	}
@@ -190,9 +185,7 @@ func TestProveRestoresAfterTrouble(t *testing.T) {
 		must.Be(t, n != 2, "measured although a required setting is not available")
 		return nil
 	})
-	if r.code != exitError || !maps.Equal(before, after) {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitError && maps.Equal(before, after), r.text())
 }
 
 // noSwap is a kernel that refuses to disable its swap areas.

@@ -42,9 +42,7 @@ func TestSecondEnableIsRefused(t *testing.T) {
 			b.must(err)
 			r := krunctl(t, "enable", "--root", root, b.toml).in(b)
 			if !test.refused {
-				if r.code != exitOK || !i.Enabled("test") {
-					t.Error(r.text())
-				}
+				must.Be(t, r.code == exitOK && i.Enabled("test"), r.text())
 				return
 			}
 			if r.code != exitError || i.Enabled("test") || !i.Enabled("first++") {

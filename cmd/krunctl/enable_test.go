@@ -97,9 +97,7 @@ func TestEnableRefuses(t *testing.T) {
 	krunctl(t, "enable", "--root", t.TempDir(), b.toml).says(t, exitError, "", "make install")
 	b.must(os.Remove(b.cfg.EntryPath(b.cfg.Keys()[0])))
 	krunctl(t, "enable", "--root", root, b.toml).says(t, exitUsage, "", "nbody")
-	if _, err := os.Stat(filepath.Join(root, "etc")); err == nil {
-		t.Error("something was installed nevertheless")
-	}
+	must.Refused(os.Stat(filepath.Join(root, "etc")))(t, "", "something was installed nevertheless")
 }
 
 func TestDisableTellsSystemd(t *testing.T) {

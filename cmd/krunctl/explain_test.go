@@ -19,9 +19,8 @@ func TestExplain(t *testing.T) {
 	in := twoKeys(t, t.TempDir())
 	before := contents(t, in)
 	text := krunctl(t, "explain", in)
-	if text.code != exitOK || !strings.Contains(text.stdout, "causes of outliers and changepoints") {
-		t.Error(text.text())
-	}
+	must.Be(t, text.code == exitOK && strings.Contains(text.stdout, "causes of outliers and changepoints"),
+		text.text())
 	var doc explain.Document
 	if err := json.Unmarshal([]byte(krunctl(t, "explain", "--format", "json", in).stdout),
 		&doc); err != nil ||

@@ -64,8 +64,7 @@ var faults = []fault{
 	{name: "a new one", make: newExperiment, damage: func(*builder) {}, mended: true},
 	{
 		name: "a copy of the header", make: complete, damage: func(b *builder) {
-			b.flip(b.path("schedule"),
-				40)
+			b.flip(b.path("schedule"), 40)
 		},
 		codes: []integrity.Code{integrity.HeaderDamaged}, mended: true, rows: 28,
 	},
@@ -77,8 +76,7 @@ var faults = []fault{
 		name: "slots", make: mixed, damage: func(b *builder) {
 			b.flipSlot(0)
 			b.flipSlot(2)
-			b.flipSlot(
-				3)
+			b.flipSlot(3)
 			b.flipSlot(7)
 		},
 		codes: []integrity.Code{integrity.SlotDamaged, integrity.SlotDamaged, integrity.SlotDamaged,
@@ -251,9 +249,7 @@ func TestFaults(t *testing.T) {
 				t.Error("a dry run has changed something")
 			}
 			first := krunctl(t, "repair", b.toml)
-			if (first.code == exitOK) != f.mended {
-				t.Errorf("repair:\n%s", first.text())
-			}
+			must.Equal(t, (first.code == exitOK), f.mended, "repair", first.text())
 			if got := codes(t, b); (len(got) == 0) != f.mended {
 				t.Errorf("after repair check-data finds %v", got)
 			}
@@ -370,8 +366,7 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 		},
 		"a newer record": {
 			damage: func(b *builder) string {
-				b.must(os.WriteFile(b.recordPath(0, 1), newer(b),
-					0o644))
+				b.must(os.WriteFile(b.recordPath(0, 1), newer(b), 0o644))
 				return b.dir()
 			},
 			fail:       map[string]string{"data": "", "record": "newer format"},
@@ -397,9 +392,8 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 				} else if _, usage := c.usage[name]; usage {
 					code, want = exitUsage, c.usage[name]
 				}
-				if r.code != code || !strings.Contains(r.stderr, want) {
-					t.Errorf("%v: want exit %d with %q, have\n%s", args, code, want, r.text())
-				}
+				must.Be(t, r.code == code && strings.Contains(r.stderr, want), args, "want exit", code,
+					"with", want, "have", r.text())
 			}
 			must.Be(t, equal(before, contents(t, b.dir())), "a reading command has changed something")
 		})

@@ -26,9 +26,7 @@ func TestFormulas(t *testing.T) {
 		for _, row := range rows {
 			for _, cell := range row {
 				_, text := strconv.ParseFloat(cell, 64)
-				if text != nil && strings.TrimLeft(cell, "=-") != cell {
-					t.Errorf("%s: the cell %q", args, cell)
-				}
+				must.Be(t, text == nil || strings.TrimLeft(cell, "=-") == cell, args, "the cell", cell)
 			}
 		}
 	}

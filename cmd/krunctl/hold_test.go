@@ -94,8 +94,7 @@ func TestEnableForgetsAStopAndTellsOfAHold(t *testing.T) {
 func TestCommandsCanBePasted(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "my lab's runs")
 	toml := filepath.Join(directory, "new one.toml")
-	must.Do(t, errors.Join(os.Mkdir(directory, 0o755), os.WriteFile(toml, []byte(experimentText),
-		0o644)))
+	must.Do(t, errors.Join(os.Mkdir(directory, 0o755), os.WriteFile(toml, []byte(experimentText), 0o644)))
 	records := strings.TrimSuffix(toml, ".toml") + ".krun/results"
 	if err := errors.Join(os.MkdirAll(records, 0o755), // the schedule is lost: there is a record
 		os.WriteFile(filepath.Join(records, "0000000-001.json.gz"), nil, 0o644)); err != nil {

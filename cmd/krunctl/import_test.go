@@ -116,9 +116,8 @@ func TestReportAndCompare(t *testing.T) {
 	}
 	out := filepath.Join(dir, "deep", "er", "out")
 	r := krunctl(t, "report", in, "-o", out)
-	if r.code != exitOK || strings.TrimSpace(r.stdout) != filepath.Join(out, "index.html") {
-		t.Fatal(r.text())
-	}
+	must.Need(t, r.code == exitOK && strings.TrimSpace(r.stdout) == filepath.Join(out, "index.html"),
+		r.text())
 	index, err := os.ReadFile(filepath.Join(out, "index.html"))
 	must.Be(t, err == nil && strings.Contains(strings.Join(strings.Fields(string(index)), " "), "delta 5%"),
 		"the report does not use the stored analysis", err)

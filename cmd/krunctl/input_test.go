@@ -83,9 +83,7 @@ func TestFIFOInTheDirectory(t *testing.T) {
 					args = append(args, b.dir())
 				}
 				r := krunctl(t, args...)
-				if r.code > 3 || r.code != exitOK && r.stdout+r.stderr == "" {
-					t.Errorf("%v:\n%s", args, r.text())
-				}
+				must.Be(t, r.code <= 3 && (r.code == exitOK || r.stdout+r.stderr != ""), args, r.text())
 			}
 		})
 	}

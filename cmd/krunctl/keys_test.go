@@ -125,7 +125,5 @@ func TestCompleteKeys(t *testing.T) {
 	}
 	demo := filepath.Join("..", "..", "configs", "demo.toml") // has not begun
 	r = krunctl(t, "__complete", "analyze", demo, "--key", "")
-	if !strings.Contains(r.stdout, "spectralnorm:C:default-c\n") {
-		t.Error(r.text())
-	}
+	must.Contain(t, r.stdout, "spectralnorm:C:default-c\n", r.text())
 }

@@ -82,9 +82,7 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 					if slices.Contains(args, "stability") { // these executions are too short for it
 						r.code -= exitLeftOut
 					}
-					if r.code != exitOK || strings.Contains(r.stderr, "left out") {
-						t.Errorf("%v:\n%s", args, r.text())
-					}
+					must.Be(t, r.code == exitOK && !strings.Contains(r.stderr, "left out"), args, r.text())
 					continue
 				}
 				if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 ||
@@ -92,9 +90,7 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 					!strings.Contains(r.stderr, "krunctl check") {
 					t.Errorf("%v: want exit %d and the record's name once:\n%s", args, exitLeftOut, r.text())
 				}
-				if r.stdout == "" && !slices.Contains(args, "-o") {
-					t.Errorf("%v printed nothing", args)
-				}
+				must.Be(t, r.stdout != "" || slices.Contains(args, "-o"), args, "printed nothing")
 			}
 			for _, args := range [][]string{{"check", b.dir()}, {"show", b.dir(), "0"}} {
 				r := krunctl(t, args...)
@@ -103,9 +99,7 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 					name == "of another slot") {
 					want = exitOK // show prints what can be read, and says of what it is
 				}
-				if r.code != want {
-					t.Errorf("%v: want exit %d:\n%s", args, want, r.text())
-				}
+				must.Equal(t, r.code, want, args, "want exit", r.text())
 			}
 			for _, out := range []string{"table", "report/index.html", "x.svg", "x.bz2"} {
 				must.Get(os.Stat(filepath.Join(tmp, out)))(t, out, "was not written")

@@ -26,11 +26,8 @@ func TestLongTexts(t *testing.T) {
 	packed, err = os.ReadFile(b.recordPath(1, 1))
 	b.must(err)
 	b.must(
-		os.WriteFile(
-			b.recordPath(1, 1),
-			repack(t, packed, `"attempt":1`, `"attempt":`+strings.Repeat("1", 1<<20)),
-			0o644,
-		),
+		os.WriteFile(b.recordPath(1, 1),
+			repack(t, packed, `"attempt":1`, `"attempt":`+strings.Repeat("1", 1<<20)), 0o644),
 	)
 	const header = "process_exec_num,bench_name,0\n"
 	file := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }

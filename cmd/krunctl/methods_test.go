@@ -137,9 +137,8 @@ func TestStabilityOfMeans(t *testing.T) {
 		strings.Contains(with.stdout, "--batch") {
 		t.Errorf("without:\n%s\nwith:\n%s", without.text(), with.text())
 	}
-	if !strings.Contains(with.stdout, "2m 40s") || strings.Contains(without.stdout, "2m 40s") {
-		t.Errorf("two times 800 batches are 160 s:\n%s", with.text())
-	}
+	must.Be(t, strings.Contains(with.stdout, "2m 40s") && !strings.Contains(without.stdout, "2m 40s"),
+		"two times 800 batches are 160 s", with.text())
 }
 
 func TestMethodsRefuse(t *testing.T) {

@@ -42,9 +42,7 @@ func TestOldExperiment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := krunctl(t, args...)
-			if r.code != exitOK && r.code != exitLeftOut {
-				t.Fatalf("%s", r.text())
-			}
+			must.Need(t, r.code == exitOK || r.code == exitLeftOut, r.text())
 			var old, now any
 			must.Do(t, json.Unmarshal(oldText(t, name), &old))
 			must.Do(t, json.Unmarshal([]byte(r.stdout), &now))

@@ -117,9 +117,7 @@ func TestOptimizeWrite(t *testing.T) {
 	r := krunctl(t, "enough", "optimize", "--metric", "rmad", "--at-least", "3", "--format", "json",
 		"--write", keys,
 		filepath.Join(dir, "test.krun"))
-	if r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	must.Need(t, r.code == exitOK, r.text())
 	var doc optimize.Document
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc))
 	sections := must.Get(os.ReadFile(keys))(t)
@@ -246,9 +244,7 @@ func TestOptimizeKeyOfUOpTime(t *testing.T) {
 		r := krunctl(t, append([]string{"enough", "optimize", "--metric", "cv", "--format", "json", in},
 			args...)...)
 		var doc optimize.Document
-		if err := json.Unmarshal([]byte(r.stdout), &doc); err != nil {
-			t.Fatal(r.text())
-		}
+		must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), r.text())
 		return doc.Keys
 	}
 	all, one := results(), results("--key", name)

@@ -106,11 +106,8 @@ func analyzedDirectory(t *testing.T) string {
 func eachWriter(t *testing.T, test func(t *testing.T, file string, run func() ran)) {
 	t.Helper()
 	in := inputs{directory: analyzedDirectory(t)}
-	in.jmh = save(
-		t,
-		"in.json",
-		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`,
-	)
+	in.jmh = save(t, "in.json",
+		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
 	for _, w := range writers {
 		t.Run(w.name, func(t *testing.T) {
 			output, file := w.place(t)
@@ -264,9 +261,7 @@ func TestOutputRefused(t *testing.T) {
 					t.Errorf("want %q:\n%s", c.say, r.text())
 				}
 				must.Equal(t, mode(t, file), before, "it was")
-				if _, err := os.Lstat(file + ".missing"); err == nil {
-					t.Error("the missing target was created")
-				}
+				must.Refused(os.Lstat(file+".missing"))(t, "", "the missing target was created")
 			})
 		})
 	}
@@ -311,18 +306,13 @@ func TestReportNeverReplaces(t *testing.T) {
 				before := mode(t, file)
 				others := regularFiles(t, out)
 				r := krunctl(t, "report", in, "-o", out)
-				if after := mode(t, file); after != before {
-					t.Errorf("it was %v and is %v:\n%s", before, after, r.text())
-				}
+				must.Equal(t, mode(t, file), before, "it was", "and is", r.text())
 				if name == "files.sha256"+".tmp" { // another name is taken for it
-					if r.code != exitOK {
-						t.Error(r.text())
-					}
+					must.Equal(t, r.code, exitOK, r.text())
 					return
 				}
-				if r.code != exitError || !strings.Contains(r.stderr, file) {
-					t.Errorf("want an error about %s:\n%s", file, r.text())
-				}
+				must.Be(t, r.code == exitError && strings.Contains(r.stderr, file), "want an error about",
+					file, r.text())
 				must.Be(t, equal(others, regularFiles(t, out)), "the rest of the report has changed")
 			})
 		}

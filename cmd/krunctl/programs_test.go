@@ -76,10 +76,8 @@ func acceptedDirectory(t *testing.T) string {
 			return identity.Program{SHA256: hash, Files: map[string]string{file: hash}}
 		}
 		return map[string]identity.Program{"program.vm.C": one("1111", "/lab/vm"),
-			"program.benchmark.c.v": one(
-				"2222",
-				"/lab/c.so",
-			), "program.benchmark.b.v": one(hash, "/lab/b.so")}
+			"program.benchmark.c.v": one("2222",
+				"/lab/c.so"), "program.benchmark.b.v": one(hash, "/lab/b.so")}
 	}
 	must.Do(t, identity.StoreEditions(durable.OS(), filepath.Join(dir, "editions.json"), []identity.Edition{
 		{Number: 1, Programs: programs("3333aaaa3333aaaa")},
@@ -146,9 +144,8 @@ func TestPrograms(t *testing.T) {
 					"--format"}) {
 					t.Errorf("%s does not say it first: %s", c.args[0], r.text())
 				}
-				if r.code != c.code || !regexp.MustCompile(c.out).MatchString(r.stdout) {
-					t.Errorf("%q: %.2000s, want %s", c.args, r.text(), c.out)
-				}
+				must.Be(t, r.code == c.code && regexp.MustCompile(c.out).MatchString(r.stdout), c.args,
+					r.text(), "want", c.out)
 			}
 			index, err := os.ReadFile(filepath.Join(pages, "index.html"))
 			if err != nil || !strings.Contains(string(index), `<p class="alert">1 of 2 keys was measured`) {
@@ -175,17 +172,12 @@ func TestSamePrograms(t *testing.T) {
 		{"check"}, {"convert", "--to", "csv"}, {"compare", plain}} {
 		var texts []string
 		for _, dir := range []string{plain, same, editions} {
-			text := strings.ReplaceAll(
-				krunctl(t, slices.Concat(command, []string{dir})...).text(),
-				dir,
-				"DIR",
-			)
+			text := strings.ReplaceAll(krunctl(t, slices.Concat(command, []string{dir})...).text(), dir,
+				"DIR")
 			text = strings.ReplaceAll(text, plain, "DIR")
 			must.Be(t, !strings.Contains(text, "programs"), text)
 			texts = append(texts, regexp.MustCompile(`[\d.]+ KiB`).ReplaceAllString(text, "SIZE"))
 		}
-		if texts[0] != texts[1] || texts[0] != texts[2] {
-			t.Error(fmt.Sprint(command), texts)
-		}
+		must.Be(t, texts[0] == texts[1] && texts[0] == texts[2], fmt.Sprint(command), texts)
 	}
 }

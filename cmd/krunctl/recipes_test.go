@@ -62,9 +62,7 @@ func runRecipe(t *testing.T, text string) {
 		c.Dir, c.Env = work, env
 		out, err := c.CombinedOutput()
 		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
+		must.Need(t, err == nil || errors.As(err, &exit), err)
 		return c.ProcessState.ExitCode(), string(out)
 	}
 	if code, out := shell("git update-ref refs/remotes/origin/main v1"); code != 0 {

@@ -14,6 +14,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
+	"krund/rig/must"
 )
 
 // accounts is a user database in which krund's account is.
@@ -122,9 +123,7 @@ func TestRestoreFromTheCopy(t *testing.T) {
 				step.want)
 		}
 	}
-	if _, err := os.Lstat(spare); err == nil {
-		t.Error("the copy is still there")
-	}
+	must.Refused(os.Lstat(spare))(t, "", "the copy is still there")
 }
 
 // TestRestoreWaitsForTheGuard: a guard that is restoring the machine is no reason to refuse.

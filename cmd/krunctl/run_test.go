@@ -19,11 +19,8 @@ func TestMeant(t *testing.T) {
 		first, _, _ := strings.Cut(strings.NewReplacer(",", " ", ";", " ").Replace(answer)+" ", " ")
 		must.Be(t, names[first], word, first, "is no command")
 		r := krunctl(t, word)
-		must.Be(
-			t,
-			r.code == exitUsage && strings.Contains(r.stderr, "what you mean may be "+answer),
-			r.text(),
-		)
+		must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, "what you mean may be "+answer),
+			r.text())
 	}
 }
 

@@ -69,9 +69,7 @@ func TestSimulatePaper(t *testing.T) {
 			lines[strings.Join(strings.Fields(line), " ")] = true
 		}
 		for _, want := range c.want {
-			if got.code != exitOK || !lines[want] {
-				t.Errorf("%s: no line %q:\n%s", c.args[0], want, got.text())
-			}
+			must.Be(t, got.code == exitOK && lines[want], c.args[0], "no line", want, got.text())
 		}
 		if c.args[0] == "traini" {
 			continue // slow, and the same code

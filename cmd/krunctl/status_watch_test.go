@@ -82,9 +82,7 @@ func TestWatch(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 	for _, wrong := range []string{"8080", ":8080", "no.such.host.invalid:0"} {
-		if err := a.serve(t.Context(), f, statusOptions{serve: wrong}); err == nil {
-			t.Errorf("%s is served", wrong)
-		}
+		must.Refuse(t, a.serve(t.Context(), f, statusOptions{serve: wrong}), "", wrong, "is served")
 	}
 }
 

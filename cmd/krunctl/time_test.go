@@ -133,10 +133,7 @@ func TestTimeEnvironment(t *testing.T) {
 	for _, test := range []struct {
 		clean bool
 		want  []string
-	}{
-		{false, []string{"A=b=c"}},
-		{true, []string{"PATH=/bin", "A=b=c", "TIME_TEST=x"}},
-	} {
+	}{{false, []string{"A=b=c"}}, {true, []string{"PATH=/bin", "A=b=c", "TIME_TEST=x"}}} {
 		o := timeOptions{clean: test.clean, env: wanted}
 		set, names := o.environment()
 		if !slices.Equal(set, test.want) || !slices.Contains(names, "TIME_TEST") || !slices.IsSorted(names) {

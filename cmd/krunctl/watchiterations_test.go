@@ -148,7 +148,6 @@ func checkWatch(t *testing.T, got watcher.Report, want stability.Warmup, n int, 
 		defined && *got.Value != value {
 		t.Errorf("%d iterations: value %v, want %v", n, got.Value, value)
 	}
-	if b.stopped != (got.AskedAt != nil) || b.stopped && (complete == 0 || *got.AskedAt < complete) {
-		t.Errorf("%d iterations: stopped %v, %+v", n, b.stopped, got)
-	}
+	must.Be(t, b.stopped == (got.AskedAt != nil) && (!b.stopped || complete != 0 && *got.AskedAt >= complete),
+		n, "iterations: stopped", b.stopped, got)
 }

@@ -59,9 +59,7 @@ func TestConsole(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var b bytes.Buffer
 			test.log(slog.New(newConsole(&b, test.level, test.journal)))
-			if b.String() != test.want {
-				t.Errorf("%q, want %q", b.String(), test.want)
-			}
+			must.Equal(t, b.String(), test.want)
 		})
 	}
 }
@@ -84,9 +82,7 @@ func TestIsJournal(t *testing.T) {
 		{"inherited from a service, and redirected", file, "8:1", false},
 		{"no file", &bytes.Buffer{}, own, false},
 	} {
-		if got := isJournal(test.w, test.stream); got != test.want {
-			t.Errorf("%s: %t, want %t", test.name, got, test.want)
-		}
+		must.Equal(t, isJournal(test.w, test.stream), test.want, test.name)
 	}
 }
 
@@ -111,9 +107,7 @@ func TestLog(t *testing.T) {
 				log.Warn("warning")
 				log.Error("error")
 				done()
-				if stderr.String() != test.want {
-					t.Errorf("stderr %q, want %q", stderr.String(), test.want)
-				}
+				must.Equal(t, stderr.String(), test.want, "stderr")
 			}
 			text := must.Get(os.ReadFile(path))(t)
 			for _, message := range []string{"debug", "info", "warning", "error"} {

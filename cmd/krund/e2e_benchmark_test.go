@@ -91,9 +91,7 @@ var misbehaviours = []misbehaviour{
 			e.must(err)
 			pid, err := strconv.Atoi(string(text))
 			e.must(err)
-			if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
-				t.Errorf("process %d lives on: %v", pid, err)
-			}
+			must.Fail(t, syscall.Kill(pid, 0), syscall.ESRCH, "process", pid, "lives on")
 		},
 	},
 	{

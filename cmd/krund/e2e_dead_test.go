@@ -29,9 +29,7 @@ func TestDeadFileSystem(t *testing.T) {
 	case <-r.done:
 	}
 	r.wait().want(t, exitInterrupted, "")
-	if _, err := os.Stat(filepath.Join(e.directory, "schedule")); err == nil {
-		t.Error("there is a schedule")
-	}
+	must.Refused(os.Stat(filepath.Join(e.directory, "schedule")))(t, "", "there is a schedule")
 }
 
 // TestKernelFile: a file of the kernel is neither a program nor a benchmark. Reading one such as

@@ -59,9 +59,8 @@ def run_iter(n):
 	}}
 	d, _ := must.Get2(reader.Series(e.directory, reading.Selection{}))(t)
 	for i, x := range d.Pairs[0].Executions {
-		if (x.Outcome == results.Completed) != (i == 2) {
-			t.Errorf("execution %d of %s is %s", x.Number, d.Pairs[0].Key, x.Outcome)
-		}
+		must.Equal(t, (x.Outcome == results.Completed), (i == 2), "execution", x.Number, "of", d.Pairs[0].Key,
+			x.Outcome)
 	}
 	must.Contain(t, said, file+" changed after execution 2 of ", "the analysis")
 }

@@ -31,9 +31,7 @@ func TestExperimentFaults(t *testing.T) {
 		out := e.run()
 		out.want(t, exitUsage, "test.toml:3", "test.toml:4", "colour", "with:colon", "bench.so")
 		must.Equal(t, out.stdout, "", "stdout")
-		if _, err := os.Lstat(e.directory); err == nil {
-			t.Error("the directory was created")
-		}
+		must.Refused(os.Lstat(e.directory))(t, "", "the directory was created")
 	})
 	t.Run("no such configuration", func(t *testing.T) {
 		t.Parallel()
@@ -160,9 +158,7 @@ func TestExperimentFaults(t *testing.T) {
 				filepath.Join(e.dir, "prefix", "bin", "krund"))))
 		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError,
 			"not installed completely", "libexec/krund/runner-c", "make install")
-		if _, err := os.Lstat(e.directory); err == nil {
-			t.Error("the directory was created")
-		}
+		must.Refused(os.Lstat(e.directory))(t, "", "the directory was created")
 	})
 	t.Run("experiment that is finished", func(t *testing.T) {
 		t.Parallel()
@@ -198,9 +194,7 @@ func mounted(t *testing.T, options string) (dir string, remount func(flags uintp
 		t.Skipf("cannot mount a file system: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, 0); err != nil {
-			t.Errorf("unmount %s: %v", dir, err)
-		}
+		must.Do(t, syscall.Unmount(dir, 0), "unmount", dir)
 	})
 	return dir, func(flags uintptr, options string) {
 		t.Helper()
@@ -300,9 +294,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			if out := e.run(); out.code != exitError || !strings.Contains(out.stderr, link) {
 				t.Errorf("link to nothing: exit status %d, %s", out.code, out.stderr)
 			}
-			if _, err := os.Lstat(outside); err == nil {
-				t.Error("made a file outside")
-			}
+			must.Refused(os.Lstat(outside))(t, "", "made a file outside")
 			e.write("outside", "precious")
 			e.run().want(t, exitError, link)
 			text, err := os.ReadFile(outside)
@@ -331,9 +323,7 @@ func TestCheck(t *testing.T) {
 			table.Slots != 1 || !table.Fit {
 			t.Errorf("%v: %.200s", err, out.stdout)
 		}
-		if _, err := os.Lstat(e.directory); err == nil {
-			t.Error("the directory was created")
-		}
+		must.Refused(os.Lstat(e.directory))(t, "", "the directory was created")
 	})
 	t.Run("of a run without reboots", func(t *testing.T) {
 		t.Parallel()
@@ -368,9 +358,7 @@ func TestCheck(t *testing.T) {
 		}
 		startKrund(t, prefix, "check", "--quick", "--reboot", "soft", path).wait().want(t, exitUsage,
 			"--quick runs without reboots")
-		if _, err := os.Lstat(e.directory); err == nil {
-			t.Error("the directory was created")
-		}
+		must.Refused(os.Lstat(e.directory))(t, "", "the directory was created")
 	})
 	t.Run("unfit", func(t *testing.T) {
 		t.Parallel()

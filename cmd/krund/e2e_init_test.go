@@ -30,10 +30,7 @@ func TestFirstExperiment(t *testing.T) {
 			}
 			dir := t.TempDir()
 			e := must.Get(
-				starter.New("first", c.language, c.command, filepath.Join(prefix, "libexec/krund")),
-			)(
-				t,
-			)
+				starter.New("first", c.language, c.command, filepath.Join(prefix, "libexec/krund")))(t)
 			config := filepath.Join(dir, "first.toml")
 			must.Do(t, e.Write(dir))
 			if e.Build != "" {

@@ -45,9 +45,7 @@ func TestQuick(t *testing.T) {
 	e.write("test.toml", "# changed\n"+string(text))
 	e.krund("run", "--dry-run", "--quick").want(t, exitOK, "would run 4 of 4")
 	e.krund("run", "--quick").want(t, exitOK, "the results of the earlier quick run are removed")
-	if _, err := os.Lstat(e.directory); err == nil {
-		t.Error("the directory of the experiment was created")
-	}
+	must.Refused(os.Lstat(e.directory))(t, "", "the directory of the experiment was created")
 	n := 0
 	records := filepath.Join(e.dir, "test-quick.krun/results")
 	for r, err := range results.NewReader(durable.OS(), records).All() {

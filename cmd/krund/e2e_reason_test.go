@@ -132,15 +132,12 @@ func TestNoLogWhereOthersWrite(t *testing.T) {
 	e.must(os.Mkdir(filepath.Join(e.directory, "results"), 0o755))
 	e.must(os.Chmod(e.directory, 0o777))
 	e.run().want(t, exitError, "can be changed by others")
-	if _, err := os.Lstat(filepath.Join(e.directory, "log")); err == nil {
-		t.Error("a log was created in a directory that others may write")
-	}
+	must.Refused(os.Lstat(filepath.Join(e.directory, "log")))(t, "",
+		"a log was created in a directory that others may write")
 	e.must(os.RemoveAll(e.directory))
 	e.write("test.toml", "mistaken")
 	e.run().want(t, exitUsage)
-	if _, err := os.Lstat(e.directory); err == nil {
-		t.Error("a directory was created only for the log")
-	}
+	must.Refused(os.Lstat(e.directory))(t, "", "a directory was created only for the log")
 }
 
 // reason checks that the last line of the log has the reason why krund ended.

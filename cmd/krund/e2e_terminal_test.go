@@ -72,16 +72,12 @@ func TestTerminal(t *testing.T) {
 		for _, line := range states {
 			n := utf8.RuneCountInString(plain.Replace(line))
 			live := !slices.Contains(stayed, line)
-			if live && n > 79 || strings.Contains(line, "left") && n > 80 {
-				t.Errorf("%d columns: %q", n, line)
-			}
+			must.Be(t, (!live || n <= 79) && (!strings.Contains(line, "left") || n <= 80), n, "columns", line)
 		}
 		for _, line := range stayed {
 			must.Be(t, !strings.Contains(line, "running") && !strings.Contains(line, "settling"), "glued",
 				line)
 		}
-		if got := strings.Contains(text, "\x1b[32mcompleted"); got != color {
-			t.Errorf("colored %t, want %t\n%q", got, color, text)
-		}
+		must.Equal(t, strings.Contains(text, "\x1b[32mcompleted"), color, "colored", text)
 	}
 }

@@ -60,9 +60,7 @@ var install = sync.OnceValue(func() error {
 			return fmt.Errorf("%s: %w\n%s", c, err, out)
 		}
 	}
-	for from, to := range map[string]string{
-		"lib/libkrun.so": "lib/krund/libkrun.so",
-	} {
+	for from, to := range map[string]string{"lib/libkrun.so": "lib/krund/libkrun.so"} {
 		to = filepath.Join(prefix, to)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o755), os.Rename(filepath.Join(build, from),
 			to)); err != nil {
@@ -399,9 +397,8 @@ func (e *experiment) records() []results.Record {
 	counted := map[int]bool{}
 	for r, err := range results.NewReader(durable.OS(), f.Results()).All() {
 		e.must(err)
-		if r.Outcome != results.Rerun && counted[r.Slot] {
-			e.t.Errorf("slot %d has two records that count", r.Slot)
-		}
+		must.Be(e.t, r.Outcome == results.Rerun || !counted[r.Slot], "slot", r.Slot,
+			"has two records that count")
 		counted[r.Slot] = r.Outcome != results.Rerun
 		must.Be(e.t, r.Process.Findings != nil && r.Reasons != nil, "slot", r.Slot, "findings",
 			r.Process.Findings, "reasons", r.Reasons, "null means unknown")

@@ -93,9 +93,8 @@ func TestStopIterations(t *testing.T) {
 				s := decided(t, r)
 				must.Be(t, r.Outcome == results.Completed && r.Stopped() && s.AskedAt != nil && !s.DryRun,
 					r.Key, r.Outcome, r.Reasons, s)
-				if r.Process.Affinity == nil || len(r.Process.Affinity) != len(child.Affinity())-1 {
-					t.Errorf("the benchmark ran on %v, the watcher on %d", r.Process.Affinity, r.Watcher.CPU)
-				}
+				must.Be(t, r.Process.Affinity != nil && len(r.Process.Affinity) == len(child.Affinity())-1,
+					"the benchmark ran on", r.Process.Affinity, "the watcher on", r.Watcher.CPU)
 			}
 			krunctl, _ := installControl()
 			for _, args := range [][]string{{"check"}, {"show"}, {"analyze", "--resamples", "200"},
@@ -232,9 +231,7 @@ func TestWatcherRefused(t *testing.T) {
 		startKrund(t, filepath.Join(scratch, "prefix"), command, path).wait().want(t, exitError,
 			"[stop.iterations]: start the watcher "+krunctl)
 	}
-	if _, err := os.Lstat(e.directory); err == nil {
-		t.Error("the directory of the experiment was created")
-	}
+	must.Refused(os.Lstat(e.directory))(t, "", "the directory of the experiment was created")
 }
 
 // TestDecideDiesWithKrund: a killed krund does not leave krunctl status --decision running until

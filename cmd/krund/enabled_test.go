@@ -42,9 +42,7 @@ func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
 		}
 		out, err := c.CombinedOutput()
 		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			t.Fatal(err)
-		}
+		must.Need(t, err == nil || errors.As(err, &exit), err)
 		return c.ProcessState.ExitCode(), string(out)
 	}
 	path := filepath.Join(e.dir, "test.toml")
@@ -112,9 +110,8 @@ func TestNotEnabled(t *testing.T) {
 	for _, want := range []string{"krund: nothing was started",
 		"\n  krund run --reboot none --directory /y/other.krun /x/test.toml ",
 		"\n  krund run --quick /x/test.toml ", "krunctl enable /x/test.toml "} {
-		if code != exitUsage || !strings.Contains(stderr.String(), want) {
-			t.Errorf("status %d, no %q in\n%s", code, want, stderr.String())
-		}
+		must.Be(t, code == exitUsage && strings.Contains(stderr.String(), want), "status", code, "no", want,
+			"in", stderr.String())
 	}
 }
 

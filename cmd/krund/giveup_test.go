@@ -95,9 +95,7 @@ func TestGiveUp(t *testing.T) {
 				must.Be(t, len(did.disabled)+len(did.sent)+did.stderr.Len() <= 0, "did", did)
 				return
 			}
-			if !strings.Contains(did.stderr.String(), test.talk) {
-				t.Errorf("said %q", did.stderr.String())
-			}
+			must.Contain(t, did.stderr.String(), test.talk, "said")
 			must.Need(t, fmt.Sprint(did.disabled) == "["+unit+"]" && len(did.sent) == 1, "did", did)
 			m := did.sent[0]
 			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" ||
@@ -116,8 +114,7 @@ func TestGiveUpOnALock(t *testing.T) {
 	locked := &boot.NotOpened{Err: &directory.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(),
 		runOptions{path: "/x/test.toml"}, cfg, locked)
-	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text,
-		"process 7") ||
+	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text, "process 7") ||
 		!strings.Contains(did.sent[0].Text, "stays enabled") {
 		t.Errorf("did %+v", did)
 	}

@@ -75,9 +75,7 @@ func TestLockOfAGuard(t *testing.T) {
 		ended <- err
 	}()
 	must.Do(t, errors.Join(stdin.Close(), guard.Wait()))
-	if err := <-ended; err != nil {
-		t.Errorf("after the guard has ended: %v", err)
-	}
+	must.Do(t, <-ended, "after the guard has ended")
 }
 
 // buildSleeper returns a program with the name of krund that ends with its standard input.

@@ -231,9 +231,8 @@ func TestMistakes(t *testing.T) {
 			if m.toml != "" { // which others change
 				got = lineNumber.ReplaceAllString(got, ".toml:LINE:")
 			}
-			if got != m.want && (m.want != notLoaded || !strings.HasPrefix(got, m.want)) {
-				t.Errorf("the message is\n%s\nwant\n%s\nstderr %s", got, m.want, r.stderr)
-			}
+			must.Be(t, got == m.want || m.want == notLoaded && strings.HasPrefix(got, m.want),
+				"the message is", got, "want", m.want, "stderr", r.stderr)
 			must.Equal(t, listing(t, dir), before, "the files were", "and are")
 		})
 	}

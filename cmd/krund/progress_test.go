@@ -99,9 +99,7 @@ func TestProgressInAFile(t *testing.T) {
 		"[11/12] nbody:C:so, execution 2, attempt 3      error        4.0 s  left 3s\n" +
 		"    it said last: \uFFFD[31mred\uFFFDline\n    second\n" +
 		"[12/12] nbody:C:so, execution 2                 timeout     60.0 s  \n"
-	if b.String() != plain {
-		t.Errorf("not on a terminal:\n%swant\n%s", b.String(), plain)
-	}
+	must.Equal(t, b.String(), plain, "not on a terminal")
 }
 
 // TestProgressOnATerminal: each step is named, waits are counted, the line is never wider than the
@@ -147,9 +145,7 @@ func TestProgressOnATerminal(t *testing.T) {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}
-	if !strings.HasSuffix(b.String(), "\r\x1b[K") {
-		t.Errorf("the line is not gone: %q", b.String())
-	}
+	must.Be(t, strings.HasSuffix(b.String(), "\r\x1b[K"), "the line is not gone", b.String())
 }
 
 // TestProgressRests: nothing is redrawn while a benchmark runs.
@@ -165,9 +161,7 @@ func TestProgressRests(t *testing.T) {
 		t.Error("a goroutine sleeps during the run")
 	default: // Step waited for its end
 	}
-	if strings.Contains(b.String(), "\x1b[2m") {
-		t.Errorf("colors without color: %q", b.String())
-	}
+	must.Be(t, !strings.Contains(b.String(), "\x1b[2m"), "colors without color", b.String())
 }
 
 func TestShortened(t *testing.T) {
@@ -190,9 +184,7 @@ func TestQuiet(t *testing.T) {
 	if err != nil || strings.Count(string(text), "\n") != 1 || strings.Contains(string(text), "\x1b") {
 		t.Errorf("%q, error %v; want the one line that was not quiet", text, err)
 	}
-	if w := newScreen(file).above(io.Discard); w != io.Discard {
-		t.Error("messages do not go through")
-	}
+	must.Equal(t, newScreen(file).above(io.Discard), io.Discard, "messages do not go through")
 }
 
 var _ sysroot.Clock = (*ticks)(nil)

@@ -83,9 +83,7 @@ func started(t *testing.T, s settings) (address string, stop func()) {
 	}()
 	stop = func() {
 		if end(); done != nil {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
+			must.Do(t, <-done)
 		}
 		done = nil
 	}
@@ -115,7 +113,6 @@ func TestAdminTokenRefused(t *testing.T) {
 	}
 	err = adminToken(t.Context(), at, "admin", io.Discard, io.Discard)
 	must.Refuse(t, err, "older version", "an older database")
-	if err := adminToken(t.Context(), at, "a/b", io.Discard, io.Discard); err == nil {
-		t.Error("a name of a user with a slash")
-	}
+	must.Refuse(t, adminToken(t.Context(), at, "a/b", io.Discard, io.Discard), "",
+		"a name of a user with a slash")
 }

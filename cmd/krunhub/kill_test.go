@@ -251,9 +251,7 @@ func TestKill(t *testing.T) {
 	parent := t.TempDir()
 	for i := range *machines {
 		ships.Go(func() {
-			if err := machine(t.Context(), fmt.Sprintf("lab%d", i), parent, l); err != nil {
-				t.Errorf("lab%d: %v", i, err)
-			}
+			must.Do(t, machine(t.Context(), fmt.Sprintf("lab%d", i), parent, l), "lab", i)
 		})
 	}
 	ships.Wait()

@@ -68,8 +68,7 @@ func TestLoad(t *testing.T) {
 	close(ended)
 	n := *loadMachines * *loadRecords
 	t.Logf("%d records of %d bytes from %d machines in %.1f s: %.0f records/s, %.1f MB/s", n, *loadBytes,
-		*loadMachines, took.Seconds(), float64(n)/took.Seconds(),
-		float64(n**loadBytes)/1e6/took.Seconds())
+		*loadMachines, took.Seconds(), float64(n)/took.Seconds(), float64(n**loadBytes)/1e6/took.Seconds())
 	l.memory()
 	for _, path := range []string{"/", "/machines", "/experiments", "/queue", "/metrics"} {
 		l.time(path)

@@ -36,9 +36,7 @@ func TestFirstToken(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	ctx, stop := context.WithCancel(t.Context())
 	s := settings{listen: "127.0.0.1:0", data: data}
-	if err := serve(ctx, s, &fullDisk{}, io.Discard); err == nil {
-		t.Fatal("it serves, and has shown no token")
-	}
+	must.Refuse(t, serve(ctx, s, &fullDisk{}, io.Discard), "", "it serves, and has shown no token")
 	var out bytes.Buffer
 	err := serve(ctx, s, writer(func(p []byte) (int, error) {
 		if strings.Contains(string(p), "krun_") {
@@ -46,9 +44,7 @@ func TestFirstToken(t *testing.T) {
 		}
 		return out.Write(p)
 	}), io.Discard)
-	if err != nil || !strings.Contains(out.String(), "\nkrun_") {
-		t.Errorf("printed %q, %v", out.String(), err)
-	}
+	must.Be(t, err == nil && strings.Contains(out.String(), "\nkrun_"), "printed", out.String(), err)
 	info, err := os.Stat(filepath.Join(data, "hub.sqlite"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("hub.sqlite: %v, %v; want it to be for its owner", info.Mode(), err)

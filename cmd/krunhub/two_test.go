@@ -50,9 +50,7 @@ func TestTwoProcesses(t *testing.T) {
 	parent := t.TempDir()
 	for i := range *machines {
 		ships.Go(func() {
-			if err := machine(t.Context(), fmt.Sprintf("lab%d", i), parent, labs...); err != nil {
-				t.Errorf("lab%d: %v", i, err)
-			}
+			must.Do(t, machine(t.Context(), fmt.Sprintf("lab%d", i), parent, labs...), "lab", i)
 		})
 	}
 	ships.Wait()

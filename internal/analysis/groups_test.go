@@ -117,17 +117,12 @@ func compareSummary(t *testing.T, g *groupFile, p pair) {
 	t.Helper()
 	common, unique := outlier.Split(p.outliers, 1)
 	equal := func(a, b [][]int) bool { return slices.EqualFunc(a, b, slices.Equal[[]int]) }
-	if !equal(common, g.CommonOutliers) || !equal(unique, g.UniqueOutliers) {
-		t.Errorf("%s: common outliers %v, unique %v", g.ID, common, unique)
-	}
+	must.Be(t, equal(common, g.CommonOutliers) && equal(unique, g.UniqueOutliers), g.ID, "common outliers",
+		common, "unique", unique)
 	counts, want := classify.Count(p.classes), &g.Summary
-	if counts.Class() != want.Classification {
-		t.Errorf("%s: %q, want %q", g.ID, counts.Class(), want.Classification)
-	}
+	must.Equal(t, counts.Class(), want.Classification, g.ID)
 	for _, class := range classify.Classes {
-		if counts.Of(class) != want.Detailed[class] {
-			t.Errorf("%s: %d %s, want %d", g.ID, counts.Of(class), class, want.Detailed[class])
-		}
+		must.Equal(t, counts.Of(class), want.Detailed[class], g.ID, class)
 	}
 	if !slices.Equal(p.iteration, want.IterationList) || !slices.EqualFunc(p.seconds, want.SecsList, near) ||
 		!slices.EqualFunc(p.means, want.Means, near) {

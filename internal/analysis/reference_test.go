@@ -95,9 +95,7 @@ func compareSeries(t *testing.T, c *caseFile) {
 	values := c.values()
 	outliers, err := outlier.Find(values, c.Window)
 	if c.Outliers == nil {
-		if err == nil {
-			t.Errorf("%s: outliers of a series that is not finite were not refused", c.ID)
-		}
+		must.Be(t, err != nil, c.ID, "outliers of a series that is not finite were not refused")
 		outliers = nil
 	} else if !slices.Equal(outliers, c.Outliers) {
 		t.Errorf("%s: outliers %v, want %v", c.ID, outliers, c.Outliers)
@@ -105,9 +103,7 @@ func compareSeries(t *testing.T, c *caseFile) {
 	kept, index := outlier.Remove(values, outliers)
 	found, err := changepoint.Detect(kept, changepoint.Options{Penalty: changepoint.LogN(15)})
 	if c.R.Error != "" {
-		if err == nil {
-			t.Errorf("%s: not refused; R says %q", c.ID, c.R.Error)
-		}
+		must.Be(t, err != nil, c.ID, "not refused; R says", c.R.Error)
 		return
 	}
 	if err != nil {
@@ -131,10 +127,8 @@ func compareSegments(t *testing.T, c *caseFile, found *changepoint.Segmentation)
 	if !slices.Equal(means, c.R.Mean) || !slices.Equal(variances, c.R.Var) { // to the bit
 		t.Errorf("%s: means %v variances %v, want %v and %v", c.ID, means, variances, c.R.Mean, c.R.Var)
 	}
-	if !near(found.Penalty, c.R.Penalty) || !near(found.Cost, c.R.Cost) {
-		t.Errorf("%s: penalty %v cost %v, want %v and %v", c.ID, found.Penalty, found.Cost, c.R.Penalty,
-			c.R.Cost)
-	}
+	must.Be(t, near(found.Penalty, c.R.Penalty) && near(found.Cost, c.R.Cost), c.ID, "penalty", found.Penalty,
+		"cost", found.Cost, "want", c.R.Penalty, "and", c.R.Cost)
 }
 
 func compareSteady(t *testing.T, c *caseFile, values []float64, segments []changepoint.Segment) {
@@ -148,17 +142,12 @@ func compareSteady(t *testing.T, c *caseFile, values []float64, segments []chang
 	class := rule.Classify(segments, len(values))
 	must.Equal(t, class, c.Truth.Classification, c.ID)
 	for _, v := range c.Truth.Variants {
-		if got := newRule(t, v.Delta, v.Steady, v.Raw).Classify(segments,
-			len(values)); got != v.Classification {
-			t.Errorf("%s: delta %s steady %d raw %v: %q, want %q", c.ID, v.Delta, v.Steady, v.Raw, got,
-				v.Classification)
-		}
+		must.Equal(t, newRule(t, v.Delta, v.Steady, v.Raw).Classify(segments, len(values)), v.Classification,
+			c.ID, "delta", v.Delta, "steady", v.Steady, "raw", v.Raw)
 	}
 	s, ok := steady.Of(values, segments, class, rule)
 	want := c.Truth.Summary
-	if ok != (want != nil) {
-		t.Errorf("%s: steady state %v, want %v", c.ID, ok, want != nil)
-	}
+	must.Equal(t, ok, (want != nil), c.ID, "steady state", "want", want != nil)
 	if !ok || want == nil {
 		return
 	}

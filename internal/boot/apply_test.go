@@ -113,9 +113,7 @@ func TestAccountComesAndGoes(t *testing.T) {
 		accounts := &fakeAccounts{there: before}
 		m.Control.Accounts = accounts
 		m.MakeAccount = func(context.Context) (account.Account, []string, error) {
-			if !before && g.started != 1 {
-				t.Error("the account is created without a guard")
-			}
+			must.Be(t, before || g.started == 1, "the account is created without a guard")
 			accounts.there = true
 			return account.Account{Name: "krun"}, []string{"a remark"}, nil
 		}
@@ -226,9 +224,7 @@ func TestMovedDuringTheRun(t *testing.T) {
 		must.Contain(t, all, want, "is not")
 	}
 	for _, c := range seen.Machine.Controls {
-		if c.Name == "aslr" && c.After != "1" {
-			t.Errorf("the record says of aslr after the run: %q", c.After)
-		}
+		must.Be(t, c.Name != "aslr" || c.After == "1", "the record says of aslr after the run", c.After)
 	}
 	must.Do(t, m.Restore(t.Context(), applied))
 }

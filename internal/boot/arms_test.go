@@ -92,9 +92,8 @@ func ordersOf(t *testing.T, fsys durable.FS, executions int) map[string]int {
 		order := ""
 		for _, slot := range block {
 			order += slot.Key.Arm + " "
-			if slot.Key.Benchmark != block[0].Key.Benchmark || slot.Pexec != block[0].Pexec {
-				t.Errorf("slot %d is among those of slot %d", slot.Index, block[0].Index)
-			}
+			must.Be(t, slot.Key.Benchmark == block[0].Key.Benchmark && slot.Pexec == block[0].Pexec, "slot",
+				slot.Index, "is among those of slot", block[0].Index)
 		}
 		orders[order]++
 	}

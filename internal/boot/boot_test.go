@@ -55,9 +55,8 @@ func TestTheLine(t *testing.T) {
 	if last := s.events[len(s.events)-2]; last != "restore" || s.applied != 1 {
 		t.Errorf("the machine is not restored at the end: %q", s.events)
 	}
-	if !s.retired || s.reboots != 2 {
-		t.Errorf("retired %t after %d reboots, want true and 2", s.retired, s.reboots)
-	}
+	must.Be(t, s.retired && s.reboots == 2, "retired", s.retired, "after", s.reboots,
+		"reboots, want true and 2")
 }
 
 func TestABootIsUsedOnce(t *testing.T) {
@@ -66,9 +65,8 @@ func TestABootIsUsedOnce(t *testing.T) {
 	s.oneBoot(cfg, fsys)
 	s.events = nil
 	s.oneBoot(cfg, fsys) // krund is started again in the boot in which the schedule was made
-	if slices.Contains(s.events, "run") || s.reboots != 2 {
-		t.Errorf("events %q, %d reboots: want no run and one more reboot", s.events, s.reboots)
-	}
+	must.Be(t, !slices.Contains(s.events, "run") && s.reboots == 2, "events", s.events, s.reboots,
+		"reboots: want no run and one more reboot")
 }
 
 func TestRebootsAreBounded(t *testing.T) {
@@ -77,9 +75,8 @@ func TestRebootsAreBounded(t *testing.T) {
 	s.oneBoot(cfg, fsys)
 	s.oneBoot(cfg, fsys)
 	_, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
-	if !errors.Is(err, ErrReboots) || s.reboots != 2 || !s.retired {
-		t.Errorf("error %v after %d reboots, retired %t; want ErrReboots, 2, true", err, s.reboots, s.retired)
-	}
+	must.Be(t, errors.Is(err, ErrReboots) && s.reboots == 2 && s.retired, "error", err, "after", s.reboots,
+		"reboots, retired", s.retired, "want ErrReboots, 2, true")
 }
 
 func TestInterruptionGivesTheAttemptBack(t *testing.T) {
@@ -91,9 +88,7 @@ func TestInterruptionGivesTheAttemptBack(t *testing.T) {
 		ending, err := Run(ctx, cfg, dir, config.RebootNone, s.system(fsys))
 		must.Need(t, err == nil && ending == Interrupted, "ending", ending, err, "want Interrupted")
 	}
-	if s.applied != 0 || s.events[len(s.events)-3] != "hooks after" {
-		t.Errorf("not restored: %q", s.events)
-	}
+	must.Be(t, s.applied == 0 && s.events[len(s.events)-3] == "hooks after", "not restored", s.events)
 	s.during = nil
 	s.oneBoot(cfg, fsys)
 	must.Do(t, audit(fsys, cfg, nil))
@@ -114,9 +109,7 @@ func TestAnUnfitMachineStops(t *testing.T) {
 		`msg=stopped error="the machine is not fit to measure: control: turbo cannot be switched off"`) {
 		t.Errorf("the log does not say why:\n%s", s.log.String())
 	}
-	if !slices.Contains(s.mails, "stopped") {
-		t.Errorf("no notification: %q", s.mails)
-	}
+	must.Be(t, slices.Contains(s.mails, "stopped"), "no notification", s.mails)
 	s.fit = nil
 	s.oneBoot(cfg, fsys)
 	must.Do(t, audit(fsys, cfg, nil))
@@ -137,9 +130,7 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
 		must.Do(t, err)
 		outcomes[r.Key.Benchmark] = append(outcomes[r.Key.Benchmark], r.Outcome)
-		if r.Outcome == results.Error && len(r.Reasons) == 0 {
-			t.Error("an error without a reason")
-		}
+		must.Be(t, r.Outcome != results.Error || len(r.Reasons) != 0, "an error without a reason")
 	}
 	if !slices.Equal(outcomes["nbody"], []results.Outcome{results.Error, results.Error}) ||
 		!slices.Equal(outcomes["fasta"], []results.Outcome{results.Completed, results.Completed}) {
@@ -149,9 +140,7 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 		"the last mail is reserved for the end")
 	for _, want := range []string{"msg=\"execution ended\" slot=0", "outcome=error reasons=\"exit status 1",
 		"outcome=completed"} {
-		if !strings.Contains(s.log.String(), want) {
-			t.Errorf("%s is not in the log:\n%s", want, s.log.String())
-		}
+		must.Contain(t, s.log.String(), want, "is not in the log")
 	}
 }
 
@@ -216,8 +205,7 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
 	_, err = zip.Write(newer)
-	must.Do(t, errors.Join(err, zip.Close(), durable.WriteFile(fsys, file, packed.Bytes(),
-		0o644)))
+	must.Do(t, errors.Join(err, zip.Close(), durable.WriteFile(fsys, file, packed.Bytes(), 0o644)))
 	before := must.Get(durable.ReadFile(fsys, dir+"/schedule"))(t)
 	s.boot, s.events, s.retired = 9, nil, false
 	_, err = Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
@@ -241,10 +229,8 @@ func TestTwoOfUs(t *testing.T) {
 		_, second = Run(ctx, cfg, dir, config.RebootNone, other.system(fsys))
 	}
 	s.oneBoot(cfg, fsys)
-	if s.events[len(s.events)-1] != "tidy" || len(other.events) > 0 {
-		t.Errorf("events %q and of the second krund %q: only the one with the lock may clean up",
-			s.events, other.events)
-	}
+	must.Be(t, s.events[len(s.events)-1] == "tidy" && len(other.events) == 0, "events", s.events,
+		"and of the second krund", other.events, "only the one with the lock may clean up")
 	var locked *directory.LockedError
 	must.Be(t, errors.As(second, &locked) && locked.PID == 1 && locked.Host == "simulated", "second krund",
 		second, "want one that names the holder of the lock")
@@ -282,9 +268,8 @@ func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
 	fsys, err := s.lifetime(cfg, fsys, 10,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
 	must.Do(t, errors.Join(err, audit(fsys, cfg, nil)))
-	if ran != 3 || !strings.Contains(s.log.String(), `slots="[0 1]"`) {
-		t.Errorf("%d executions, want 3 after the first; log:\n%s", ran, s.log.String())
-	}
+	must.Be(t, ran == 3 && strings.Contains(s.log.String(), `slots="[0 1]"`), ran,
+		"executions, want 3 after the first; log", s.log.String())
 }
 
 // TestDamagedSlotsOnABrokenDisk: when the schedule cannot be rebuilt, whichever write fails, the
@@ -304,9 +289,8 @@ func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
 			fsys.Inject(crashfs.Fault{Op: before + op, Err: syscall.EIO})
 		}
 		_, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
-		if err != nil && !errors.Is(err, syscall.EIO) || op == 0 && err != nil {
-			t.Fatalf("fault in operation %d: %v", op, err)
-		}
+		must.Need(t, (err == nil || errors.Is(err, syscall.EIO)) && (op != 0 || err == nil),
+			"fault in operation", op, err)
 		if op == 0 {
 			last = fsys.Ops() - before
 		}
@@ -403,9 +387,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		config.RebootNone, s.system(fsys)); err != nil || s.events[0] != "restore leftover" {
 		t.Errorf("%v, events %q", err, s.events)
 	}
-	if !strings.Contains(s.log.String(), "eth0 stays down") {
-		t.Errorf("log:\n%s", s.log.String())
-	}
+	must.Contain(t, s.log.String(), "eth0 stays down", "log")
 }
 
 // TestCountOfWhatIsLeft: if a repair makes a slot among finished ones outstanding, the finished
@@ -438,9 +420,8 @@ func TestSettle(t *testing.T) {
 		s, fsys := newSimulated(t), crashfs.New("/lab")
 		s.settled = results.Settle{WaitedNS: 20e9, Quiet: quiet, Busy: []string{"stress (process 812) 99 %"}}
 		s.oneBoot(cfg, fsys)
-		if !slices.Contains(s.events, "settle 10s of 3m0s") || slices.Contains(s.events, "wait 3m0s") {
-			t.Errorf("events %q", s.events)
-		}
+		must.Be(t, slices.Contains(s.events, "settle 10s of 3m0s") && !slices.Contains(s.events, "wait 3m0s"),
+			"events", s.events)
 		for r, err := range results.NewReader(fsys, dir+"/results").All() {
 			if err != nil || r.Machine.Settle == nil || r.Machine.Settle.Busy[0] != s.settled.Busy[0] {
 				t.Fatalf("%+v, %v", r.Machine.Settle, err)

@@ -18,10 +18,8 @@ func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
 	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		m := failed(j, boot)
 		for range 4096 {
-			m.Process.Findings = append(
-				m.Process.Findings,
-				"process 4711 (sh) of the benchmark cannot be killed: state D",
-			)
+			m.Process.Findings = append(m.Process.Findings,
+				"process 4711 (sh) of the benchmark cannot be killed: state D")
 			m.Execution.Series = append(m.Execution.Series, "a reason of its own")
 		}
 		return m

@@ -137,13 +137,10 @@ func TestAChangedProgramIsRefused(t *testing.T) {
 			}
 			for _, want := range []string{"/lab/o.so has changed", "was SHA-256 one", "is  SHA-256 other",
 				"--accept-changed /lab/x.toml"} {
-				if !strings.Contains(changed.Error(), want) {
-					t.Errorf("%q does not say %q", changed.Error(), want)
-				}
+				must.Contain(t, changed.Error(), want, "does not say")
 			}
-			if !s.retired || s.applied != 0 || runs != 2 {
-				t.Errorf("unit disabled %t, %d settings left, %d runs", s.retired, s.applied, runs)
-			}
+			must.Be(t, s.retired && s.applied == 0 && runs == 2, "unit disabled", s.retired, s.applied,
+				"settings left", runs, "runs")
 			if told := s.told[len(s.told)-1]; !strings.HasPrefix(told, "stopped\n/lab/o.so has changed") {
 				t.Errorf("told %q", told)
 			}
@@ -244,9 +241,7 @@ func TestProgramsOfHooks(t *testing.T) {
 	if changed := changesIn(t, err); len(changed.Changes) != 1 || !strings.Contains(changed.Next, "relink") {
 		t.Errorf("%+v", changed)
 	}
-	if runs != 6 || s.applied != 0 {
-		t.Errorf("%d runs, %d settings left", runs, s.applied)
-	}
+	must.Be(t, runs == 6 && s.applied == 0, runs, "runs", s.applied, "settings left")
 	s.accept = true
 	must.Get(s.start(cfg, fsys))(t)
 	must.Equal(t, runs, 8, "runs")
@@ -285,9 +280,7 @@ func TestAMissingProgram(t *testing.T) {
 		changed.Changes) != 1 || changed.Changes[0] != want {
 		t.Errorf("%d runs, %+v", runs, changed.Changes)
 	}
-	if !strings.Contains(changed.Error(), "was missing\n    is  SHA-256 more") {
-		t.Errorf("%q", changed.Error())
-	}
+	must.Contain(t, changed.Error(), "was missing\n    is  SHA-256 more")
 }
 
 // forget makes an experiment one of a version without editions.

@@ -8,6 +8,7 @@ import (
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/rig/must"
 )
 
 // TestInterruptionAtTheEnd: an interruption that arrives when nothing runs any more does not keep
@@ -28,9 +29,8 @@ func TestInterruptionAtTheEnd(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			ending, err := Run(ctx, cfg, dir, config.RebootNone, s.system(fsys))
-			if ending != want || err != nil || !s.retired {
-				t.Errorf("ending %d, %v, retired %t; want %d, true", ending, err, s.retired, want)
-			}
+			must.Be(t, ending == want && err == nil && s.retired, "ending", ending, err, "retired", s.retired,
+				"want", want, "true")
 		})
 	}
 }

@@ -68,15 +68,11 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || !loader.asked {
 		t.Fatalf("ending %d, asked %t", ending, loader.asked)
 	}
-	if !s.before("ask", "wait 3m0s", "apply", "run", "reboot") {
-		t.Errorf("%q", s.events)
-	}
+	must.Be(t, s.before("ask", "wait 3m0s", "apply", "run", "reboot"), s.events)
 	s.boot++
 	must.Get(s.lifetime(cfg, fsys, 10,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
-	if loader.asked || !s.retired {
-		t.Errorf("at the end: asked %t, retired %t", loader.asked, s.retired)
-	}
+	must.Be(t, !loader.asked && s.retired, "at the end: asked", loader.asked, "retired", s.retired)
 }
 
 func TestABootThatCannotBeAskedForStopsTheExperiment(t *testing.T) {

@@ -33,13 +33,10 @@ func TestFailingAfterHook(t *testing.T) {
 			s.afterFails = errors.New("no network")
 			_, err := Run(t.Context(), parse(t, text), dir, "none", s.system(fsys))
 			stopped := errors.Is(err, ErrUnfit) && strings.Contains(err.Error(), "hooks: no network")
-			if (policy == "stop") != stopped || policy == "report" && err != nil {
-				t.Errorf("error %v", err)
-			}
+			must.Be(t, (policy == "stop") == stopped && (policy != "report" || err == nil), "error", err)
 			must.Equal(t, flags(t, fsys), want, "slots")
-			if s.applied != 0 || !strings.Contains(s.log.String(), "no network") {
-				t.Errorf("settings left: %d, log %s", s.applied, s.log.String())
-			}
+			must.Be(t, s.applied == 0 && strings.Contains(s.log.String(), "no network"), "settings left",
+				s.applied, "log", s.log.String())
 		})
 	}
 }

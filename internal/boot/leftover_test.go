@@ -53,8 +53,7 @@ func TestRestoreLeftoverFromALostJournal(t *testing.T) {
 func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
 	m, setting := killed(t)
 	text := must.Get(durable.ReadFile(m.FS, m.Spare))(t)
-	must.Do(t, errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text,
-		0o600)))
+	must.Do(t, errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text, 0o600)))
 	must.Do(t, m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"))
 	if err := m.RestoreLeftover(t.Context()); err != nil || hasCopy(m) {
 		t.Errorf("%v, a copy %t", err, hasCopy(m))

@@ -42,9 +42,8 @@ func TestTheFirstWayThatWorksIsTaken(t *testing.T) {
 			Log: slog.New(slog.DiscardHandler)}.Reboot(t.Context(), config.RebootHardware)
 		must.Be(t, slices.Equal(asked, c.asked) && (err != nil) == c.fails, c.name, "asked", asked, "error",
 			err, c.asked)
-		if c.fails && (!errors.Is(err, refused) || !strings.Contains(err.Error(), "by hand")) {
-			t.Errorf("%s: error %v lacks the reason or the next step", c.name, err)
-		}
+		must.Be(t, !c.fails || errors.Is(err, refused) && strings.Contains(err.Error(), "by hand"), c.name,
+			"error", err, "lacks the reason or the next step")
 	}
 }
 

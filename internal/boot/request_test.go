@@ -111,9 +111,7 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 				t.Errorf("%d records, retired %t, %d reboots, %d settings left, still asked %t", n, s.retired,
 					s.reboots, s.applied, asked(t, f, directory.Stop))
 			}
-			if !slices.Contains(s.mails, "stopped") {
-				t.Errorf("no notification: %q", s.mails)
-			}
+			must.Be(t, slices.Contains(s.mails, "stopped"), "no notification", s.mails)
 			s.during = nil // and the next start continues
 			s.boot++
 			fsys, err = s.lifetime(cfg, fsys, 10,

@@ -101,9 +101,7 @@ func TestRerunCut(t *testing.T) {
 				fsys := before.Survivor(crashfs.Nothing)
 				fsys.CrashAt(op)
 				err := request(fsys)
-				if !fsys.IsCut() && err != nil {
-					t.Fatal(err)
-				}
+				must.Need(t, fsys.IsCut() || err == nil, err)
 				for _, policy := range crashfs.Policies(*seed) {
 					after := fsys.Survivor(policy)
 					// krund and the repair must do the same.
@@ -138,9 +136,7 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 	fsys = must.Get(s.lifetime(cfg, fsys, 20,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
 	got := flags(t, fsys)
-	if got != "CCCC" && (!cut || got != "CECE") {
-		t.Fatalf("slots %s", got)
-	}
+	must.Need(t, got == "CCCC" || cut && got == "CECE", "slots", got)
 	for _, name := range []results.Name{{Slot: 1, Attempt: 1}, {Slot: 3, Attempt: 1}} {
 		file := name.String()
 		if got == "CCCC" {

@@ -79,12 +79,9 @@ func TestReserve(t *testing.T) {
 	s.during = func(context.Context) { disk.Inject(noSpace) }
 	must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(disk)))(t)
 	must.Do(t, audit(disk, cfg, nil))
-	if n := strings.Count(s.log.String(), "released the reserve"); n != cfg.Slots() {
-		t.Errorf("the reserve was used %d times, want %d", n, cfg.Slots())
-	}
-	if _, err := disk.Lstat(dir + "/reserve"); err == nil {
-		t.Error("the reserve is still there")
-	}
+	must.Equal(t, strings.Count(s.log.String(), "released the reserve"), cfg.Slots(), "the reserve was used",
+		"times")
+	must.Refused(disk.Lstat(dir+"/reserve"))(t, "", "the reserve is still there")
 }
 
 // TestNoReserve: nothing is run without space for the reserve.
@@ -130,9 +127,7 @@ func TestRecordWithoutRoom(t *testing.T) {
 			if ending == Finished && err == nil {
 				break
 			}
-			if err != nil && !durable.IsFull(err) {
-				t.Fatalf("%s: start %d: %v", reboot, starts, err)
-			}
+			must.Need(t, err == nil || durable.IsFull(err), reboot, "start", starts, err)
 			if reboot == config.RebootHardware {
 				s.boot++
 			}

@@ -239,9 +239,8 @@ func (s *simulated) After(_ context.Context, variables []string) error {
 
 func (s *simulated) Reboot(_ context.Context, kind string) error {
 	s.event("reboot")
-	if kind != config.RebootHardware && s.applied > 0 {
-		s.t.Errorf("settings are left to a restart that does not reset them: %s", kind)
-	}
+	must.Be(s.t, kind == config.RebootHardware || s.applied <= 0,
+		"settings are left to a restart that does not reset them", kind)
 	s.kinds = append(s.kinds, kind)
 	must.Equal(s.t, s.awake, 0, "the lock against shutdown is held while the machine reboots")
 	if s.refuses != nil {

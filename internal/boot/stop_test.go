@@ -282,9 +282,8 @@ func TestInterruptedDecision(t *testing.T) {
 		}
 	}
 	ending, err := Run(ctx, cfg, dir, config.RebootNone, s.system(fsys))
-	if err != nil || ending != Interrupted || strings.Contains(s.log.String(), "early") {
-		t.Errorf("ending %d, %v, log %s", ending, err, s.log.String())
-	}
+	must.Be(t, err == nil && ending == Interrupted && !strings.Contains(s.log.String(), "early"), "ending",
+		ending, err, "log", s.log.String())
 	if _, err = Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); err != nil || asked != 9 {
 		t.Errorf("asked %d times, %v; want once more than there are executions", asked, err)
 	}
@@ -319,9 +318,8 @@ func TestRecordGoneAfterDecision(t *testing.T) {
 				}
 			}
 			got := run()
-			if failure == nil && got != whole || !strings.HasPrefix(got, stopping[0].want) {
-				t.Errorf("%s, want %s", got, whole)
-			}
+			must.Be(t, (failure != nil || got == whole) && strings.HasPrefix(got, stopping[0].want), got,
+				"want", whole)
 		})
 	}
 }

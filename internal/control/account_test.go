@@ -95,9 +95,7 @@ func TestAccountAfterACrash(t *testing.T) {
 
 func TestAccountTrouble(t *testing.T) {
 	m := &Machine{Boot: "this", Accounts: &fakeAccounts{fail: errors.New("no /etc/passwd")}}
-	if err := ExpectAccount(m, openJournal(t, m)); err == nil {
-		t.Error("no error without a user database")
-	}
+	must.Refuse(t, ExpectAccount(m, openJournal(t, m)), "", "no error without a user database")
 	m.Accounts = nil
 	must.Do(t, ExpectAccount(m, openJournal(t, m)), "a system without accounts")
 	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "krun"},

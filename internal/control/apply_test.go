@@ -30,9 +30,8 @@ func TestApplyAndRestoreEverywhere(t *testing.T) {
 					f.Detail, f.Fix)
 			}
 			for _, f := range CheckAll(t.Context(), m, everything()) {
-				if f.Status == setting.StatusWillSet && f.Name != "irq_affinity" {
-					t.Errorf("%s is still to be set after applying: %+v", f.Name, f)
-				}
+				must.Be(t, f.Status != setting.StatusWillSet || f.Name == "irq_affinity", f.Name,
+					"is still to be set after applying", f)
 			}
 			must.Do(t, restore(t.Context()))
 			sameTree(t, snapshot(t, k.dir), before)
@@ -44,9 +43,8 @@ func TestApplyAndRestoreEverywhere(t *testing.T) {
 				t.Errorf("services running afterwards: %v", got)
 			}
 			links := m.Links.(*fakeLinks)
-			if !links.links[1].Up || links.links[2].Up || links.routes["eth0"] != "default" {
-				t.Errorf("interfaces afterwards: %+v, routes %v", links.links, links.routes)
-			}
+			must.Be(t, links.links[1].Up && !links.links[2].Up && links.routes["eth0"] == "default",
+				"interfaces afterwards", links.links, "routes", links.routes)
 		})
 	}
 }
@@ -81,10 +79,8 @@ func TestOrderOfFrequency(t *testing.T) {
 	const p = host.CPUFreqDir + "/policy3/"
 	governor, off := at(p+"scaling_governor=performance"), at(noTurboFile+"=1")
 	upper, lower := at(p+"scaling_max_freq=3600000"), at(p+"scaling_min_freq=3600000")
-	if !(governor < off && off < upper && upper < lower) {
-		t.Errorf("order of writes: governor %d, no_turbo %d, maximum %d, minimum %d", governor, off, upper,
-			lower)
-	}
+	must.Be(t, governor < off && off < upper && upper < lower, "order of writes: governor", governor,
+		"no_turbo", off, "maximum", upper, "minimum", lower)
 }
 
 // Apply applies one control; the Undo restores it.

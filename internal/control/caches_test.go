@@ -57,7 +57,6 @@ func TestCachesAfterACrash(t *testing.T) {
 	j := openJournal(t, m)
 	must.Get2(required(caches, "compact", false).Apply(t.Context(), m, j))(t)
 	report, err := Restore(t.Context(), m, j)
-	if err != nil || len(report) != 1 || report[0].Outcome != Already || len(k.writes) != 1 {
-		t.Errorf("%+v, %v, wrote %q", report, err, k.writes)
-	}
+	must.Be(t, err == nil && len(report) == 1 && report[0].Outcome == Already && len(k.writes) == 1, report,
+		err, "wrote", k.writes)
 }

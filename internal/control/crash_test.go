@@ -210,8 +210,6 @@ func TestPowerCut(t *testing.T) {
 			t.Errorf("%s: journal afterwards holds %v, %v", cut, pending, err)
 		}
 	}
-	if len(k.writes) > 0 {
-		t.Errorf("wrote %v in another boot", k.writes)
-	}
+	must.Be(t, len(k.writes) == 0, "wrote", k.writes, "in another boot")
 	sameTree(t, state(t, m, k), before)
 }

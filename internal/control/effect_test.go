@@ -67,12 +67,8 @@ func TestEffect(t *testing.T) {
 				f.Detail, c.frequency, c.detail)
 			must.Be(t, b.Status == c.turbo && strings.Contains(b.Detail, c.otherwise), "turbo", b.Status,
 				b.Detail, c.turbo, c.otherwise)
-			if f.Status == setting.StatusCannot && f.Fix == "" {
-				t.Error("no remedy")
-			}
-			if len(m.Measured()) != len(c.mhz) {
-				t.Errorf("%d speeds are known", len(m.Measured()))
-			}
+			must.Be(t, f.Status != setting.StatusCannot || f.Fix != "", "no remedy")
+			must.Equal(t, len(m.Measured()), len(c.mhz), "speeds are known")
 			must.Do(t, undo(t.Context()))
 		})
 	}

@@ -140,9 +140,7 @@ func TestUnfitMachineIsNotTouched(t *testing.T) {
 	}
 	must.Equal(t, strings.Join(names, " "), "frequency turbo tickless", "problems with",
 		"want frequency, turbo and tickless")
-	if len(findings) < 20 || len(k.writes) != 0 {
-		t.Errorf("%d findings; wrote %v", len(findings), k.writes)
-	}
+	must.Be(t, len(findings) >= 20 && len(k.writes) == 0, len(findings), "findings; wrote", k.writes)
 	must.Do(t, restore(t.Context()))
 }
 
@@ -159,9 +157,8 @@ func TestPoliciesThatForbidChange(t *testing.T) {
 			if c.Name == "aslr" {
 				continue // as wanted already
 			}
-			if c.Name == "frequency" && (f.Status != want || f.Found == "") {
-				t.Errorf("frequency under %s: %+v, want %s", policy, f, want)
-			}
+			must.Be(t, c.Name != "frequency" || f.Status == want && f.Found != "", "frequency under", policy,
+				f, "want", want)
 		}
 		must.Equal(t, len(k.writes), 0, "policy", policy, "wrote", k.writes)
 	}
@@ -200,7 +197,8 @@ func damageEach(t *testing.T, machine string, first, step int, removed bool,
 	whole := snapshot(t, dir)
 	for i, name := range slices.Sorted(maps.Keys(whole)) {
 		text := whole[name]
-		if i%step != first%step || text == "folder" || strings.Contains(name, "hwmon") || filepath.Base(name) == "README" {
+		if i%step != first%step || text == "folder" || strings.Contains(name, "hwmon") ||
+			filepath.Base(name) == "README" {
 			continue
 		}
 		m := NewMachine(t.Context(), sysroot.New(dir))

@@ -40,6 +40,5 @@ func TestGovernorsTunablesAreRestored(t *testing.T) {
 	_, restore := must.Get2(required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m)))(t)
 	write("95") // the kernel's default, as it is when the governor comes back
 	must.Do(t, restore(t.Context()))
-	must.Equal(t, k.get(host.CPUFreqDir+"/"+governor+"/up_threshold"), "71", "up_threshold of",
-		"want 71")
+	must.Equal(t, k.get(host.CPUFreqDir+"/"+governor+"/up_threshold"), "71", "up_threshold of", "want 71")
 }

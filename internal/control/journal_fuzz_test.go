@@ -43,9 +43,8 @@ func FuzzJournalLines(f *testing.F) {
 			return
 		}
 		for i, e := range text.entries {
-			if e.N < 1 || i > 0 && e.N <= text.entries[i-1].N {
-				t.Errorf("changes out of order: %+v", text.entries)
-			}
+			must.Be(t, e.N >= 1 && (i <= 0 || e.N > text.entries[i-1].N), "changes out of order",
+				text.entries)
 		}
 		again := must.Get(encodeJournal(text.entries))(t)
 		back, err := parseJournal(again)

@@ -79,9 +79,8 @@ func TestParseJournalDamage(t *testing.T) {
 		text, err := parseJournal(tt.data)
 		if len(text.entries) != tt.entries || text.torn != tt.torn || len(text.damage) != tt.damage ||
 			!errors.Is(err, tt.err) {
-			t.Errorf("%s: %d entries, torn %t, damage %q, %v; want %d, %t, %d, %v",
-				tt.name, len(text.entries), text.torn, text.damage, err, tt.entries, tt.torn, tt.damage,
-				tt.err)
+			t.Errorf("%s: %d entries, torn %t, damage %q, %v; want %d, %t, %d, %v", tt.name,
+				len(text.entries), text.torn, text.damage, err, tt.entries, tt.torn, tt.damage, tt.err)
 		}
 	}
 }
@@ -148,9 +147,7 @@ func TestOpenJournalErrors(t *testing.T) {
 	if _, err := ReadJournal(fsys, journalPath); !errors.Is(err, syscall.EIO) {
 		t.Errorf("unreadable: %v", err)
 	}
-	if _, err := OpenJournal(fsys, "/none/journal", boot, epoch); err == nil {
-		t.Error("no directory: no error")
-	}
+	must.Refused(OpenJournal(fsys, "/none/journal", boot, epoch))(t, "", "no directory: no error")
 	if pending, err := ReadJournal(fsys, "/x/none"); err != nil || pending != nil {
 		t.Errorf("no journal: %v, %v", pending, err)
 	}

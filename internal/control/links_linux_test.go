@@ -92,9 +92,7 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		if got := configuredNetwork(ip); len(got) >= len(before) {
 			t.Errorf("with the interface down: %q", got)
 		}
-		if err := restore(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, restore(t.Context()))
 		if got := configuredNetwork(ip); !slices.Equal(got, before) {
 			t.Errorf("afterwards\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(before, "\n"))
 		}

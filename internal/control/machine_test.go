@@ -40,9 +40,7 @@ func tempDir(t *testing.T) string {
 		return t.TempDir()
 	}
 	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, os.RemoveAll(dir))
 	})
 	return dir
 }
@@ -73,8 +71,7 @@ func everything() Request {
 	for i := range r.Demands {
 		r.Demands[i].Policy = setting.Apply
 	}
-	r.Demands = r.With(
-		demand(services, setting.Apply, "stop", []string{"cron.service", "ssh*", "*.timer"}),
+	r.Demands = r.With(demand(services, setting.Apply, "stop", []string{"cron.service", "ssh*", "*.timer"}),
 		demand(network, setting.Apply, "down", []string{"eth*"}),
 		demand(thp, setting.Apply, "defrag", "never"))
 	return r

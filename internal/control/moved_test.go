@@ -125,8 +125,7 @@ func TestTuners(t *testing.T) {
 	must.Do(t, os.MkdirAll(k.dir+"/proc/4711", 0o755))
 	k.put("/proc/4711/comm", "power-profiles-") // TASK_COMM_LEN of include/linux/sched.h is 16
 	units := m.Units.(*fakeUnits)
-	units.units = append(units.units, Unit{Name: "tlp.service", Active: true},
-		Unit{Name: "cpupower.service"})
+	units.units = append(units.units, Unit{Name: "tlp.service", Active: true}, Unit{Name: "cpupower.service"})
 	f := CheckTuners(t.Context(), m)
 	if f.Status != setting.StatusDiffers || f.Found != "power-profiles-daemon, tlp" ||
 		!strings.Contains(f.Fix, `stop = ["power-profiles-daemon.service", "tlp.service"]`) {

@@ -168,9 +168,8 @@ func TestSmallControls(t *testing.T) {
 		f := check(t, tt.control, tt.files)
 		must.Be(t, f.Status == tt.status && f.Found == tt.found && f.Wanted == tt.wanted, tt.name, f.Status,
 			"found", f.Found, f.Wanted, tt.status, tt.found, tt.wanted)
-		if f.Status == setting.StatusCannot && f.Detail == "" || f.Why == "" {
-			t.Errorf("%s: no detail or no why: %+v", tt.name, f)
-		}
+		must.Be(t, (f.Status != setting.StatusCannot || f.Detail != "") && f.Why != "", tt.name,
+			"no detail or no why", f)
 	}
 }
 
@@ -382,9 +381,7 @@ func TestOvercommitKbytes(t *testing.T) {
 	must.Equal(t, k.get(ratioFile)+" "+k.get(kbytesFile), "80 0", "ratio and kbytes are", "want 80 0")
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
-	if slices.Contains(k.writes, ratioFile+"=0") {
-		t.Errorf("wrote %v", k.writes)
-	}
+	must.Be(t, !slices.Contains(k.writes, ratioFile+"=0"), "wrote", k.writes)
 }
 
 func TestKernelWithoutSwap(t *testing.T) {
@@ -474,10 +471,8 @@ func TestIRQAffinity(t *testing.T) {
 		!strings.Contains(f.Detail, syscall.EIO.Error()) {
 		t.Errorf("the interrupt that does not move is not named: %q", f.Detail)
 	}
-	if got := k.get("/proc/irq/24/smp_affinity_list") + " " +
-		k.get("/proc/irq/default_smp_affinity"); got != "0 1" {
-		t.Errorf("affinities %q", got)
-	}
+	must.Equal(t, k.get("/proc/irq/24/smp_affinity_list")+" "+k.get("/proc/irq/default_smp_affinity"),
+		"0 1", "affinities")
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }

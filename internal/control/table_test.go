@@ -33,9 +33,7 @@ func TestTableGolden(t *testing.T) {
 			must.Do(t, os.WriteFile(golden, out.Bytes(), 0o644))
 		}
 		want := must.Get(os.ReadFile(golden))(t)
-		if !bytes.Equal(out.Bytes(), want) {
-			t.Errorf("%s: printed\n%s\nwant\n%s", name, out.Bytes(), want)
-		}
+		must.Be(t, bytes.Equal(out.Bytes(), want), name, "printed", out.Bytes(), "want", want)
 	}
 }
 

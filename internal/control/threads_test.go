@@ -27,8 +27,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 		dir := filepath.Join(k.dir, "proc", fmt.Sprint(id), "task", fmt.Sprint(id))
 		must.Do(t, errors.Join(os.MkdirAll(dir, 0o755),
 			os.WriteFile(filepath.Join(dir, "stat"), []byte(statText(flags, start)), 0o644),
-			os.WriteFile(filepath.Join(dir, "status"), []byte("Cpus_allowed_list:\t"+cpus+"\n"),
-				0o644)))
+			os.WriteFile(filepath.Join(dir, "status"), []byte("Cpus_allowed_list:\t"+cpus+"\n"), 0o644)))
 	}
 	online := must.Get(m.Online())(t)
 	all := online.String()

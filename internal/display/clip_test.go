@@ -26,9 +26,7 @@ func TestText(t *testing.T) {
 			!strings.HasSuffix(s, tail) {
 			t.Errorf("%.20q... became %q", s, got)
 		}
-		if utf8.ValidString(s) && !utf8.ValidString(got) {
-			t.Errorf("%q is not UTF-8", got)
-		}
+		must.Be(t, !utf8.ValidString(s) || utf8.ValidString(got), got, "is not UTF-8")
 	}
 }
 

@@ -63,9 +63,7 @@ func TestTable(t *testing.T) {
 	var b strings.Builder
 	Table(&b, []string{"name", ">n", "note"}, [][]string{{"é\x1b", "7", ""}, {"b", "100"}, {"c", "5", "x"}})
 	want := "name     n  note\né\\x1b    7\nb      100\nc        5  x\n"
-	if b.String() != want {
-		t.Errorf("%q, want %q", b.String(), want)
-	}
+	must.Equal(t, b.String(), want)
 }
 
 // TestNarrowTable: columns that do not fit follow below, with the first one again; a column that is
@@ -82,9 +80,7 @@ func TestNarrowTable(t *testing.T) {
 	} {
 		var b strings.Builder
 		NarrowTable(&b, most, 1, columns, rows)
-		if b.String() != want {
-			t.Errorf("%d characters:\n%s\nwant\n%s", most, b.String(), want)
-		}
+		must.Equal(t, b.String(), want, most, "characters")
 	}
 	const two = "key  one    two\né      1  22222\nbb    10\n\n" +
 		"key  one  a long column\né      1  x\nbb    10\n"

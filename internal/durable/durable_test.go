@@ -129,9 +129,7 @@ func TestIsTemp(t *testing.T) {
 		"schedule.tmp0": false, "schedule.tmp-1": false, "schedule.tmpx": false, "schedule.tmp.gz": false,
 	}
 	for name, want := range tests {
-		if got := durable.IsTemp(name); got != want {
-			t.Errorf("IsTemp(%q) = %v", name, got)
-		}
+		must.Equal(t, durable.IsTemp(name), want, "IsTemp", name)
 	}
 }
 
@@ -181,9 +179,7 @@ func otherProcess(t *testing.T, lock string) int {
 	cmd.Env = append(os.Environ(), "DURABLE_TEST_LOCK="+lock)
 	err = cmd.Run()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
+	must.Need(t, err == nil || errors.As(err, &exit), err)
 	return cmd.ProcessState.ExitCode()
 }
 
@@ -196,14 +192,12 @@ func TestWriteFileSurvives(t *testing.T) {
 		return fsys
 	}
 	program := func(fsys *crashfs.FS) error {
-		return durable.WriteFile(fsys, "/x/f",
-			[]byte("new content"), 0o644)
+		return durable.WriteFile(fsys, "/x/f", []byte("new content"), 0o644)
 	}
 	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
 		got, err := durable.ReadFile(after, "/x/f")
-		if err != nil || string(got) != "new content" && (cut.Err == nil || string(got) != "old") {
-			t.Errorf("%s: %q, %v", cut, got, err)
-		}
+		must.Be(t, err == nil && (string(got) == "new content" || cut.Err != nil && string(got) == "old"),
+			cut, got, err)
 		must.Do(t, program(after), cut, "again")
 	}
 }

@@ -79,8 +79,7 @@ func TestRoomyFilesLock(t *testing.T) {
 		must.Do(t, err)
 		defer f.Close()
 		err = durable.Lock(f)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("lock %d: %v", i+1, err)
-		}
+		must.Be(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
+			"lock", i+1, err)
 	}
 }

@@ -122,8 +122,6 @@ func TestOpen(t *testing.T) {
 	}
 	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/x": false,
 		"/dev/null": false, "f": false, "": false} {
-		if got := durable.IsDescriptor(name); got != want {
-			t.Errorf("%q: %v", name, got)
-		}
+		must.Equal(t, durable.IsDescriptor(name), want, name)
 	}
 }

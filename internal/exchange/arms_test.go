@@ -29,9 +29,8 @@ func TestArmsSurviveFormats(t *testing.T) {
 	fromKrun := must.Get(ReadKrunJSON(&krun, KrunOptions{}))(t)
 	fromGo := must.Get(ReadGo(&gobench, ImportOptions{}))(t)
 	for name, got := range map[string]*dataset.Dataset{"Krun": fromKrun, "Go": fromGo} {
-		if len(got.Pairs) != 2 || got.Pairs[0].Key != base || got.Pairs[1].Key != other {
-			t.Errorf("%s: %+v", name, got.Pairs)
-		}
+		must.Be(t, len(got.Pairs) == 2 && got.Pairs[0].Key == base && got.Pairs[1].Key == other, name,
+			got.Pairs)
 	}
 	must.Equal(t, ParquetFile(other), "benchmark=b/vm=v/variant=x/arm=new/iterations.parquet")
 	must.Refuse(t, writeWarmupCSV(&bytes.Buffer{}, d), "*:v:x@new",

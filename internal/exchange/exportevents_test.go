@@ -114,9 +114,7 @@ func TestTrace(t *testing.T) {
 {"name":"A\"\u003c/script\u003e\\","cat":"load","ph":"i","s":"t","ts":5000.000,"pid":1,"tid":34}
 ]}
 `
-	if b.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-	}
+	must.Equal(t, b.String(), want)
 	b.Reset()
 	if err := WriteTrace(&b, slices.Values([]results.Record(nil))); err != nil || !json.Valid(b.Bytes()) {
 		t.Errorf("without records: %v, %s", err, b.String())

@@ -65,17 +65,14 @@ func TestWideExport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "wide")
 	var wrote []string
 	must.Do(t, x.WriteDirectory(durable.OS(), dir, func(file string, _ int) {
-		wrote = append(wrote,
-			filepath.Base(file))
+		wrote = append(wrote, filepath.Base(file))
 	}))
 	text, err := os.ReadFile(filepath.Join(dir, "C_v.csv"))
 	want := "process_exec_num,bench_name,0,1\n0,b,0.000000005,0.000000007\n1,b,0.000000008,0.000000009\n"
 	must.Be(t, err == nil && string(text) == want && slices.Equal(wrote, []string{"C_v.csv", "D_v.csv"}), err,
 		wrote, text)
 	uneven := slices.Values([]results.Record{exported(0, "C", 5, 7), exported(1, "C", 8)})
-	if _, err := NewWideExport(uneven, ExportOptions{To: math.MaxInt}); err == nil {
-		t.Error("rows of different lengths")
-	}
+	must.Refused(NewWideExport(uneven, ExportOptions{To: math.MaxInt}))(t, "", "rows of different lengths")
 	if x, err := NewWideExport(uneven, ExportOptions{To: 1}); err != nil || len(x.order) != 1 {
 		t.Errorf("their common part: %v", err)
 	}

@@ -54,9 +54,7 @@ func TestKrunRoundTrip(t *testing.T) {
 	var b bytes.Buffer
 	must.Do(t, WriteKrunJSON(&b, d, "text \"of\" the <config>\n"))
 	back := must.Get(ReadKrunJSON(bytes.NewReader(b.Bytes()), KrunOptions{Counters: true}))(t)
-	if back.Machine != "bencher5" || len(back.Pairs) != 3 {
-		t.Errorf("%+v", back.Info)
-	}
+	must.Be(t, back.Machine == "bencher5" && len(back.Pairs) == 3, back.Info)
 	for _, p := range d.Pairs {
 		got := back.Find(p.Key)
 		must.Need(t, got != nil, p.Key, "is lost")
@@ -105,9 +103,7 @@ func TestKrunRefuses(t *testing.T) {
 		"NaN": one(k, wall), "throughput": one(k, ops), "colon": one(key.Key{Benchmark: "a:b", VM: "v",
 			Variant: "x"}, ops),
 	} {
-		if err := WriteKrunJSON(io.Discard, d, ""); err == nil {
-			t.Errorf("%s was written", name)
-		}
+		must.Refuse(t, WriteKrunJSON(io.Discard, d, ""), "", name, "was written")
 	}
 	must.Fail(t, WriteKrunJSON(failing{}, mixed(), ""), errFull, "a full disk gives")
 }
@@ -131,9 +127,7 @@ func TestReadJMH(t *testing.T) {
 	}
 	want := []string{"org.x.Bench.run-kind_a_b-size_10:Hotspot:default",
 		"org.x.Bench.run-thrpt:Hotspot:default", "org.x.Bench.run-sample:Hotspot:default"}
-	if !slices.Equal(keys, want) || len(d.Problems) != 0 {
-		t.Errorf("keys %q, problems %q", keys, d.Problems)
-	}
+	must.Be(t, slices.Equal(keys, want) && len(d.Problems) == 0, "keys", keys, "problems", d.Problems)
 	third := d.Pairs[2].Executions
 	if c := third[0].Calls; !slices.Equal(third[0].Columns[0].Reals, []float64{2e-6, 3e-6}) ||
 		!reflect.DeepEqual(c, &dataset.Calls{Seconds: 1, Iterations: []dataset.Histogram{
@@ -179,9 +173,7 @@ const hyperfineText = `{"results":[{"command":"sleep 0.1","mean":0.1,"times":[0.
 
 func TestReadHyperfine(t *testing.T) {
 	d := must.Get(ReadHyperfine(strings.NewReader(hyperfineText), ImportOptions{}))(t)
-	if len(d.Pairs) != 3 || d.Pairs[1].Key.Benchmark != "sleep_0.1_2" {
-		t.Fatalf("%+v", d.Pairs)
-	}
+	must.Need(t, len(d.Pairs) == 3 && d.Pairs[1].Key.Benchmark == "sleep_0.1_2", d.Pairs)
 	runs := d.Pairs[0].Executions
 	if len(runs) != 3 || runs[0].Outcome != results.Completed || runs[1].Reasons[0] != "exit status 1" ||
 		runs[2].Reasons[0] != "terminated by a signal" {
@@ -226,10 +218,8 @@ func TestGoRoundTrip(t *testing.T) {
 	d := mixed()
 	var b bytes.Buffer
 	must.Do(t, WriteGo(&b, d))
-	if !strings.Contains(b.String(), "BenchmarkKrund/benchmark=nbody/vm=C/variant=default-c 1 123456789012 "+
-		"ns/op") {
-		t.Errorf("%s", b.String())
-	}
+	must.Contain(t, b.String(),
+		"BenchmarkKrund/benchmark=nbody/vm=C/variant=default-c 1 123456789012 "+"ns/op")
 	back := must.Get(ReadGo(&b, ImportOptions{}))(t)
 	for _, p := range d.Pairs[:2] {
 		got := back.Find(p.Key)
@@ -280,13 +270,9 @@ func TestParquet(t *testing.T) {
 			want = append(want, wantRows(p.Key, &e)...)
 		}
 		got := readParquet(t, f)
-		if len(got) != len(want) {
-			t.Fatalf("%s: %d rows, want %d", p.Key, len(got), len(want))
-		}
+		must.Need(t, len(got) == len(want), p.Key, len(got), "rows, want", len(want))
 		for j := range want {
-			if !reflect.DeepEqual(got[j], want[j]) {
-				t.Errorf("%s row %d:\n%v, want\n%v", p.Key, j, got[j], want[j])
-			}
+			must.Be(t, reflect.DeepEqual(got[j], want[j]), p.Key, "row", j, got[j], "want", want[j])
 		}
 	}
 }

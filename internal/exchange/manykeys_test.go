@@ -36,9 +36,8 @@ func TestManyKeys(t *testing.T) {
 			5 * dataset.MaxKeys: "more than 10000 keys"} {
 			must.Do(t, os.WriteFile(path, []byte(text(keys)), 0o600))
 			_, err := ReadFile(path, FileOptions{})
-			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s of %d keys: %v", name, keys, err)
-			}
+			must.Be(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
+				name, "of", keys, "keys", err)
 		}
 	}
 }

@@ -58,9 +58,7 @@ func FuzzReadSteadyStates(f *testing.F) {
 	f.Add("fork,benchmark,steady_state_starts,classification\n3,a,7,steady state\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := ReadSteadyStates(strings.NewReader(text))
-		if err != nil && !errors.Is(err, ErrFormat) {
-			t.Error(err)
-		}
+		must.Be(t, err == nil || errors.Is(err, ErrFormat), err)
 		for _, s := range list {
 			must.Be(t, s.Number >= 1 && s.Start >= 0, s)
 		}

@@ -33,9 +33,8 @@ func TestReadWarmupCSV(t *testing.T) {
 		!math.IsNaN(norm[1].Columns[0].Reals[1]) {
 		t.Errorf("executions %+v", norm)
 	}
-	if norm[2].Outcome != results.Error || norm[2].Number != 3 || norm[2].Columns[0].Len() != 0 {
-		t.Errorf("a row without values: %+v", norm[2])
-	}
+	must.Be(t, norm[2].Outcome == results.Error && norm[2].Number == 3 && norm[2].Columns[0].Len() == 0,
+		"a row without values", norm[2])
 	d, err = ReadWarmupCSV(strings.NewReader("\ufeffProcess_Exec_Idx,bench_name,0\n0,x,1"),
 		WarmupCSVOptions{})
 	must.Be(t, err == nil && d.Pairs[0].Key.String() == "x:vm:default", "without names", d, err)
@@ -77,9 +76,7 @@ func FuzzReadWarmupCSV(f *testing.F) {
 				if n < 0 {
 					n = e.Columns[0].Len()
 				}
-				if e.Columns[0].Len() != n {
-					t.Errorf("executions of %d and %d iterations", n, e.Columns[0].Len())
-				}
+				must.Equal(t, e.Columns[0].Len(), n, "executions of", "and", "iterations")
 			}
 		}
 	})
@@ -91,10 +88,8 @@ func TestReadWarmupCSVMissing(t *testing.T) {
 	d := must.Get(ReadWarmupCSV(strings.NewReader(header+",0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"),
 		WarmupCSVOptions{}))(t)
 	e := d.Pairs[0].Executions
-	if got := fmt.Sprint(e[0].Columns[0].Reals, e[1].Columns[0].Reals,
-		e[2].Columns[0].Reals); got != "[1 NaN 3] [4 5 6] []" {
-		t.Errorf("values %s", got)
-	}
+	must.Equal(t, fmt.Sprint(e[0].Columns[0].Reals, e[1].Columns[0].Reals, e[2].Columns[0].Reals),
+		"[1 NaN 3] [4 5 6] []", "values")
 	if e[0].Outcome != results.Completed || e[1].Outcome != results.Completed ||
 		e[2].Outcome != results.Error {
 		t.Errorf("outcomes %s, %s, %s", e[0].Outcome, e[1].Outcome, e[2].Outcome)

@@ -42,9 +42,7 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	must.Do(t, writeWarmupCSV(&out, d))
 	want := "process_exec_num,bench_name,0,1,2\n" +
 		"0,\"a,\"\"b\"\"\",crash,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
-	if out.String() != want {
-		t.Errorf("%s", out.String())
-	}
+	must.Equal(t, out.String(), want)
 	back := must.Get(ReadWarmupCSV(&out, WarmupCSVOptions{VM: "v", Variant: "x"}))(t)
 	first, second := back.Find(a).Executions, back.Find(b).Executions
 	if first[0].Outcome != results.Error || !slices.Equal(first[1].Columns[0].Reals,
@@ -76,9 +74,7 @@ func TestWarmupCSVRefuses(t *testing.T) {
 	ops.Add(key.Key{Benchmark: "b"}, dataset.Execution{Columns: []dataset.Column{{Name: dataset.Wall,
 		Unit: "ops/s", Core: dataset.NoCore, Reals: []float64{1}}}})
 	must.Fail(t, writeWarmupCSV(&bytes.Buffer{}, ops), ErrFormat, "throughput")
-	if err := writeWarmupCSV(failing{}, ops); err == nil {
-		t.Error("a full disk gives no error")
-	}
+	must.Refuse(t, writeWarmupCSV(failing{}, ops), "", "a full disk gives no error")
 }
 
 // TestWarmupCSVDirectory: a file for each VM and variant, each with its own number of iterations.

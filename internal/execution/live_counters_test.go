@@ -93,9 +93,8 @@ func TestLiveRegisters(t *testing.T) {
 	j.Counters = config.Counters{Sources: []string{"msr"}, Scope: config.ScopePerCore}
 	j.Verdict = config.Verdict{RatioTolerance: 0.03, BusyThreshold: 1e30}
 	m := mustExecute(t, e, j)
-	if m.CounterSource != "msr" || m.Library.Error != "" {
-		t.Fatalf("source %s: %s; libkrun: %s", m.CounterSource, m.CounterReason, m.Library.Error)
-	}
+	must.Need(t, m.CounterSource == "msr" && m.Library.Error == "", "source", m.CounterSource,
+		m.CounterReason, "libkrun", m.Library.Error)
 	unsound := strings.Join(m.Execution.Unsound, "\n")
 	m.Execution.Unsound = nil
 	wantSeries(t, m, 6)

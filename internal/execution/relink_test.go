@@ -31,9 +31,7 @@ func TestRelinkCommand(t *testing.T) {
 	entry := j.Entry
 	var seen child.Command
 	write := func(child.Command) {
-		if err := os.WriteFile(output, []byte("one"), 0o644); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, os.WriteFile(output, []byte("one"), 0o644))
 	}
 	e := Executor{Runner: fake{run: exited(0), play: write, seen: &seen}, Installed: installed}
 	if err := e.Relink(t.Context(), j); err != nil || j.Missing != "" {
@@ -91,9 +89,7 @@ func TestRelinkFails(t *testing.T) {
 			}
 			play := func(child.Command) {
 				if test.play != nil {
-					if err := test.play(output); err != nil {
-						t.Error(err)
-					}
+					must.Do(t, test.play(output))
 				}
 			}
 			e := Executor{Runner: fake{run: test.run, play: play}, Installed: installed}

@@ -113,9 +113,7 @@ func TestDevices(t *testing.T) {
 	if g.Source != libkrun.SourceRegisters || g.Turn != 2 || fmt.Sprint(g.Registers) != fmt.Sprint(want) {
 		t.Errorf("group %+v", g)
 	}
-	if _, err := c.Files()[0].Write([]byte{0}); err == nil {
-		t.Error("the benchmark could write to the registers")
-	}
+	must.Refused(c.Files()[0].Write([]byte{0}))(t, "", "the benchmark could write to the registers")
 	must.Do(t, c.Close())
 	for i, core := range regs.cores {
 		must.Be(t, core[regFixedCtrl] == before[i][regFixedCtrl] && core[regGlobal] == before[i][regGlobal],
@@ -131,9 +129,7 @@ func TestProbeChangesNothing(t *testing.T) {
 		load: func(context.Context, sysroot.Root, int) error { loaded = true; return nil }}
 	list := s.probe(t.Context(), root, Want{Sources: []string{Perf, MSR, None}, Scope: PerCore})
 	must.Be(t, len(list) == 3 && list[1].Available && len(list[1].Columns) == 3, "findings", list)
-	if len(regs.writes) > 0 || loaded {
-		t.Errorf("wrote %q, loaded modules: %v", regs.writes, loaded)
-	}
+	must.Be(t, len(regs.writes) == 0 && !loaded, "wrote", regs.writes, "loaded modules", loaded)
 }
 
 func TestDevicesRefused(t *testing.T) {
@@ -208,9 +204,7 @@ func TestLeftover(t *testing.T) {
 		core[regFixedCtrl], core[regGlobal] = ctrlOn, globalOn
 	}
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: Execution})
-	if c == nil || len(c.columns) != 6 || len(regs.writes) > 0 {
-		t.Fatalf("%v, writes %q", r, regs.writes)
-	}
+	must.Need(t, c != nil && len(c.columns) == 6 && len(regs.writes) == 0, r, "writes", regs.writes)
 	if err := c.Close(); err != nil || len(regs.writes) > 0 {
 		t.Errorf("%v, writes %q", err, regs.writes)
 	}
@@ -226,8 +220,7 @@ func TestHiddenWidth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			regs, root := twoCores(t)
 			hide(regs)
-			must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
-				0o600))
+			must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"), 0o600))
 			c, r := system{load: noModules}.choose(t.Context(), root,
 				Want{Sources: []string{MSR}, Scope: PerCore})
 			if c == nil || len(c.columns) != 6 || c.groups[1].Registers[2].Bits != 48 ||
@@ -241,12 +234,9 @@ func TestHiddenWidth(t *testing.T) {
 	}
 	regs, root := twoCores(t)
 	regs.leaf = [4]uint32{0x07280202} // says that it has none
-	must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"),
-		0o600))
+	must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"), 0o600))
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
-	if c == nil || len(c.columns) != 4 || len(regs.writes) > 0 {
-		t.Fatalf("%v, writes %q", r, regs.writes)
-	}
+	must.Need(t, c != nil && len(c.columns) == 4 && len(regs.writes) == 0, r, "writes", regs.writes)
 	must.Do(t, c.Close())
 }
 

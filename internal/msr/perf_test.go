@@ -32,9 +32,7 @@ func TestPerfPerCore(t *testing.T) {
 		k.calls[1] != (call{"mperf", 2, 0, false, false}) || k.calls[8].core != 1 || !k.calls[8].leads {
 		t.Errorf("calls %+v", k.calls)
 	}
-	if len(c.Files()) != 2 {
-		t.Errorf("%d files; want a leader for each core", len(c.Files()))
-	}
+	must.Equal(t, len(c.Files()), 2, "files; want a leader for each core")
 	spec := must.Get(c.Apply(libkrun.Spec{Iterations: 1}, 4))(t)
 	if spec.Scope != libkrun.PerIteration || len(spec.Groups) != 2 || spec.Groups[1].FD != 5 ||
 		spec.Groups[1].Columns != 8 || spec.Groups[1].Source != libkrun.SourcePerf {
@@ -42,9 +40,7 @@ func TestPerfPerCore(t *testing.T) {
 	}
 	b := must.Get(libkrun.Create(spec))(t)
 	must.Do(t, b.Close())
-	if _, err := c.Apply(spec, 4); err == nil {
-		t.Error("a plan with columns was accepted")
-	}
+	must.Refused(c.Apply(spec, 4))(t, "", "a plan with columns was accepted")
 	if err := c.Close(); err != nil || k.left() != 0 {
 		t.Errorf("close: %v, %d left open", err, k.left())
 	}

@@ -45,9 +45,7 @@ func FuzzParseCores(f *testing.F) {
 		}
 		var parts []string
 		for i, core := range list {
-			if core < 0 || core >= maxCores || i > 0 && core <= list[i-1] {
-				t.Fatalf("%q: %v", text, list)
-			}
+			must.Need(t, core >= 0 && core < maxCores && (i <= 0 || core > list[i-1]), text, list)
 			parts = append(parts, fmt.Sprint(core))
 		}
 		again, err := parseCores(strings.Join(parts, ","))

@@ -26,9 +26,7 @@ func TestRegistersInRecord(t *testing.T) {
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: PerCore})
 	must.Need(t, c != nil, r)
 	defer func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, c.Close())
 	}()
 	memory := [2][0x400]byte{}
 	write := func(core int) {
@@ -73,10 +71,8 @@ func TestRegistersInRecord(t *testing.T) {
 	must.Need(t, err == nil && s.Error == libkrun.OK && s.Done == iterations, err, s.Error, s.Done, "done")
 	for i := range want {
 		for c, column := range s.Columns {
-			if column.Values[i] != want[i][c] {
-				t.Fatalf("seed %d: %s of core %d in iteration %d is %d; want %d", seed, column.Name,
-					column.Core, i, column.Values[i], want[i][c])
-			}
+			must.Need(t, column.Values[i] == want[i][c], "seed", seed, column.Name, "of core", column.Core,
+				"in iteration", i, column.Values[i], "want", want[i][c])
 		}
 	}
 }

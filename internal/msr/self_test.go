@@ -21,9 +21,8 @@ func TestSelf(t *testing.T) {
 	if names(c) != "cycles" || len(c.Files()) != 1 || k.left() != 0 {
 		t.Errorf("columns %s, %d files, %d events left open here", names(c), len(c.Files()), k.left())
 	}
-	if k.calls[0] != (call{"cycles", hardwareCycles, -1, true, false}) || len(k.calls) != 1 {
-		t.Errorf("calls %+v", k.calls)
-	}
+	must.Be(t, k.calls[0] == (call{"cycles", hardwareCycles, -1, true, false}) && len(k.calls) == 1, "calls",
+		k.calls)
 	if self := c.Self(); len(self) != 1 ||
 		self[0] != (Self{File: 0, Type: typeHardware, Config: hardwareCycles}) {
 		t.Errorf("the measured process is to open %+v", self)
@@ -84,9 +83,7 @@ func TestSelfRefused(t *testing.T) {
 func TestLookMapped(t *testing.T) {
 	null := must.Get(os.Open(os.DevNull))(t)
 	defer null.Close()
-	if err := lookMapped(null); err == nil {
-		t.Error("/dev/null is an event")
-	}
+	must.Refuse(t, lookMapped(null), "", "/dev/null is an event")
 	for _, f := range Probe(t.Context(), sysroot.New("/"), Want{Sources: []string{RDPMC}, Scope: Task}) {
 		must.Be(t, f.Available != (f.Columns == nil) && f.Why != "", f)
 		t.Log(f)

@@ -49,9 +49,8 @@ func (f *fakeCore) meter() speedometer {
 func TestMeasureSpeeds(t *testing.T) {
 	f := &fakeCore{now: time.Unix(1, 0), hz: 2.4e9, base: 3.187e9}
 	list, err := f.meter().all(t.Context(), []int{4, 5})
-	if err != nil || len(list) != 2 || list[1].Core != 5 || f.bound != 0 {
-		t.Fatalf("%+v, %v, %d bound", list, err, f.bound)
-	}
+	must.Need(t, err == nil && len(list) == 2 && list[1].Core == 5 && f.bound == 0, list, err, f.bound,
+		"bound")
 	for _, s := range list {
 		if math.Abs(s.MPERF/3.187e9-1) > 1e-3 || math.Abs(s.MHz()/2400-1) > 1e-3 ||
 			math.Abs(s.APERF/s.MPERF-0.753) > 1e-3 {
@@ -71,9 +70,7 @@ func TestMeasureSpeeds(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := f.meter().all(ended, []int{0}); err == nil {
-		t.Error("measured after the end")
-	}
+	must.Refused(f.meter().all(ended, []int{0}))(t, "", "measured after the end")
 }
 
 // TestOpenCore: without perf's events the registers are read, and without those it is an error.
@@ -81,9 +78,7 @@ func TestOpenCore(t *testing.T) {
 	dir := t.TempDir()
 	root := sysroot.New(dir)
 	refuse := func(event, eventOptions) (*os.File, error) { return nil, os.ErrPermission }
-	if _, err := openCore(root, refuse, 2); err == nil {
-		t.Error("opened nothing")
-	}
+	must.Refused(openCore(root, refuse, 2))(t, "", "opened nothing")
 	name := filepath.Join(dir, "dev/cpu/2/msr")
 	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	data := append(make([]byte, regMPERF), 7, 0, 0, 0, 0, 0, 0, 0, 0) // the file's bytes overlap
@@ -100,7 +95,5 @@ func TestLiveSpeed(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if list[0].MPERF < 100e6 || list[0].APERF < 100e6 {
-		t.Errorf("%+v", list)
-	}
+	must.Be(t, list[0].MPERF >= 100e6 && list[0].APERF >= 100e6, list)
 }

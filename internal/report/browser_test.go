@@ -55,19 +55,16 @@ addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	c := exec.CommandContext(ctx, chromium, append(flags, "--headless=new", "--no-sandbox", "--disable-gpu",
-		"--disable-background-networking",
-		"--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--window-size=1200,900",
-		"--enable-logging=stderr",
-		"--virtual-time-budget=20000", "--dump-dom", "file://"+tried)...)
+		"--disable-background-networking", "--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(),
+		"--window-size=1200,900", "--enable-logging=stderr", "--virtual-time-budget=20000", "--dump-dom",
+		"file://"+tried)...)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatalf("chromium: %v\n%s", err, stderr.String())
 	}
 	found := regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`).FindSubmatch(stdout.Bytes())
-	if found == nil {
-		t.Fatalf("the script did not end:\n%.2000s", stdout.String())
-	}
+	must.Need(t, found != nil, "the script did not end", stdout.String())
 	for line := range strings.Lines(stderr.String()) {
 		if strings.Contains(line, ":CONSOLE") {
 			console += line

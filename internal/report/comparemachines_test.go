@@ -64,15 +64,13 @@ func TestMachineEffect(t *testing.T) {
 		var text bytes.Buffer
 		MachineText(&text, compare.LevelsOf(d, doc, MachineConfidence, MachineKeys))
 		if machines == 1 {
-			if strings.Contains(index, "Machine effect") || text.Len() > 0 {
-				t.Errorf("one machine: %q", text.String())
-			}
+			must.Be(t, !strings.Contains(index, "Machine effect") && text.Len() <= 0, "one machine",
+				text.String())
 			continue
 		}
 		const want = "in b:v:x; 1 of 1 key differs"
-		if !strings.Contains(text.String(), want) || !strings.Contains(text.String(), "2 +2") {
-			t.Errorf("%s", text.String())
-		}
+		must.Be(t, strings.Contains(text.String(), want) && strings.Contains(text.String(), "2 +2"),
+			text.String())
 		if !strings.Contains(index, "Machine effect: the machines differ by up to") ||
 			!strings.Contains(index, want) || !strings.Contains(index, "&lt;lab") {
 			t.Errorf("%s", index)

@@ -28,9 +28,7 @@ func FuzzEscape(f *testing.F) {
 			t.Errorf("XML of %q reads as %q: %v", s, back.Text, err)
 		}
 		for _, r := range display.PlainLine(s) {
-			if r != ' ' && r != unicode.ReplacementChar && !unicode.IsPrint(r) {
-				t.Errorf("%q keeps %q", s, r)
-			}
+			must.Be(t, r == ' ' || r == unicode.ReplacementChar || unicode.IsPrint(r), s, "keeps", r)
 		}
 		var text string
 		if err := json.Unmarshal([]byte(jsonText(s)), &text); err != nil ||

@@ -135,9 +135,7 @@ func FuzzKernelStamp(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		ns, ok := kernelStamp(line)
-		if !ok && ns != 0 || ns < 0 {
-			t.Fatalf("%q: %d, %v", line, ns, ok)
-		}
+		must.Need(t, (ok || ns == 0) && ns >= 0, line, ns, ok)
 		if ok {
 			again, _ := kernelStamp(fmt.Sprintf("[%5d.%06d] x", ns/1e9, ns%1e9/1e3))
 			must.Equal(t, again, ns, line, "then")
@@ -159,9 +157,7 @@ func TestEventsInPictures(t *testing.T) {
 	if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || strings.Contains(svg, "NaN") {
 		t.Errorf("%v: %s", err, svg)
 	}
-	if f.height() <= plain {
-		t.Error("events have no room")
-	}
+	must.Be(t, f.height() > plain, "events have no room")
 }
 
 // TestPanels: columns are chosen by name, cores by how busy they are.

@@ -7,6 +7,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 // TestExplainText: what a person reads about one key with a statement and one without evidence.
@@ -61,8 +62,6 @@ func TestExplainText(t *testing.T) {
 		"  Warning: 3 events were lost.\n\nrichards:V:v (instrument off)\n" +
 			"  It has no outlier and no changepoint.\n\nMissing for all 3 keys:\n  the clock is coarse.\n",
 	} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("no %q in\n%s", want, b.String())
-		}
+		must.Contain(t, b.String(), want, "no", "in")
 	}
 }

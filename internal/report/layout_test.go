@@ -28,9 +28,7 @@ type layout struct {
 func (l *layout) read(t *testing.T, text []byte, console string) {
 	t.Helper()
 	must.Do(t, json.Unmarshal(text, l), text)
-	if l.Failed != "" || len(l.Faults) > 0 || console != "" {
-		t.Errorf("%s %q %s", l.Failed, l.Faults, console)
-	}
+	must.Be(t, l.Failed == "" && len(l.Faults) == 0 && console == "", l.Failed, l.Faults, console)
 }
 
 // TestResultsComeFirst: at 1200 by 900 the table begins in the window, above what weakens it, whose

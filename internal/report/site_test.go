@@ -138,9 +138,8 @@ func TestSmallAndLargeSites(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})
-			if !strings.Contains(string(out["index.html"].text), c.index) || len(out) != c.files {
-				t.Errorf("%d files; the front page lacks %q:\n%s", len(out), c.index, out["index.html"].text)
-			}
+			must.Be(t, strings.Contains(string(out["index.html"].text), c.index) && len(out) == c.files,
+				len(out), "files; the front page lacks", c.index, out["index.html"].text)
 		})
 	}
 }
@@ -266,17 +265,11 @@ func TestRun(t *testing.T) {
 	values := levels(1, 50, 5, 350, 0.2)
 	values[399] = 9
 	r := NewRun(values, nil)
-	if r.Full.Low > 0.19 || r.Full.High < 9 || r.Inset != 50 {
-		t.Errorf("%+v", r.Full)
-	}
-	if r.Zoom.High > 0.3 || r.Zoom.Low < 0.1 {
-		t.Errorf("the strip is %+v", r.Zoom)
-	}
+	must.Be(t, r.Full.Low <= 0.19 && r.Full.High >= 9 && r.Inset == 50, r.Full)
+	must.Be(t, r.Zoom.High <= 0.3 && r.Zoom.Low >= 0.1, "the strip is", r.Zoom)
 	for _, few := range [][]float64{nil, {0}, {1, 1, 1}} {
 		r := NewRun(few, &warmup.Execution{})
-		if !(r.Full.Low < r.Full.High && r.Zoom.Low < r.Zoom.High) || r.Inset != 0 {
-			t.Errorf("%v: %+v", few, r)
-		}
+		must.Be(t, r.Full.Low < r.Full.High && r.Zoom.Low < r.Zoom.High && r.Inset == 0, few, r)
 		if svg := pageSVG(t, &Figure{Title: "<", Run: r}); xml.Unmarshal(svg, new(struct{})) != nil ||
 			bytes.Contains(svg, []byte("NaN")) {
 			t.Errorf("%v: %s", few, svg)
@@ -288,9 +281,8 @@ func TestRun(t *testing.T) {
 func TestTicks(t *testing.T) {
 	for _, s := range []Span{{0, 1}, {0.0123, 0.0131}, {-5, 1e9}, {1e-9, 3e-9}, {0, 1999}} {
 		ticks := s.Ticks(5)
-		if len(ticks) < 2 || len(ticks) > 6 || ticks[0] < s.Low || ticks[len(ticks)-1] > s.High {
-			t.Errorf("%v: %v", s, ticks)
-		}
+		must.Be(t, len(ticks) >= 2 && len(ticks) <= 6 && ticks[0] >= s.Low && ticks[len(ticks)-1] <= s.High,
+			s, ticks)
 	}
 	if got := (Span{1, 1}).Ticks(5); got != nil {
 		t.Errorf("an empty span has ticks %v", got)

@@ -126,9 +126,8 @@ func TestDamagedSlotIsSeen(t *testing.T) {
 		if seen := errors.As(err, &slot) && slot.Index == index; seen != wantSeen || !wantSeen && err != nil {
 			t.Errorf("slot %d damaged: %v", index, err)
 		}
-		if wantSeen && !strings.Contains(err.Error(), "krunctl repair") {
-			t.Errorf("%q does not name the cure", err)
-		}
+		must.Be(t, !wantSeen || strings.Contains(err.Error(), "krunctl repair"), err,
+			"does not name the cure")
 		if _, err := s.Slot(index); !errors.As(err, &slot) {
 			t.Errorf("slot %d: %v", index, err)
 		}

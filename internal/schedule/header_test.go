@@ -77,9 +77,7 @@ func TestHeaderLaws(t *testing.T) {
 			}
 			got, err := decodeHeader(text, c)
 			must.Be(t, err == nil && reflect.DeepEqual(got, h), got, err, h)
-			if _, err := decodeHeader(text, c.other()); err == nil {
-				t.Error("one copy passes for the other")
-			}
+			must.Refused(decodeHeader(text, c.other()))(t, "", "one copy passes for the other")
 		}
 	}
 }
@@ -103,9 +101,7 @@ func TestRoomForTemperatures(t *testing.T) {
 		h := someHeader()
 		h.BaseTemperatures, h.Sensors = nil, sensors
 		h.Sectors = sectorsFor(h)
-		if sensors == 0 && h.Sectors != 1 {
-			t.Errorf("no sensors need %d sectors", h.Sectors)
-		}
+		must.Be(t, sensors != 0 || h.Sectors == 1, "no sensors need", h.Sectors, "sectors")
 		for i := range sensors {
 			name := fmt.Sprintf("%03d", i) + strings.Repeat("x", sensorRoom-len("temperature=-273150 \n")-3)
 			h.BaseTemperatures = append(h.BaseTemperatures, results.Temperature{Sensor: name,
@@ -154,9 +150,7 @@ func TestIsNewer(t *testing.T) {
 		"krund-schedule=-2\n": false, "schedule=2\n": false, "": false,
 	}
 	for text, want := range tests {
-		if got := isNewer([]byte(text)); got != want {
-			t.Errorf("isNewer(%q) = %v", text, got)
-		}
+		must.Equal(t, isNewer([]byte(text)), want, "isNewer", text)
 	}
 }
 

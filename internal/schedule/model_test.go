@@ -166,9 +166,7 @@ func cutModel(t *testing.T, sensors int) {
 	cuts := 0
 	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(*seed)...) {
 		cuts++
-		if cut.Err != nil && !errors.Is(cut.Err, crashfs.ErrPowerCut) {
-			t.Fatalf("%s: %v", cut, cut.Err)
-		}
+		must.Need(t, cut.Err == nil || errors.Is(cut.Err, crashfs.ErrPowerCut), cut, cut.Err)
 		s := must.Get(schedule.Open(after, path, true))(t, cut)
 		m, damaged := stored(t, s)
 		asBefore := len(differs(m, w.before)) == 0

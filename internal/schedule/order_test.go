@@ -52,9 +52,7 @@ func TestPlanGolden(t *testing.T) {
 			fmt.Fprint(&got, s.Key.Benchmark[1:], end)
 		}
 	}
-	if got.String() != string(want) {
-		t.Errorf("got\n%swant\n%s", got.String(), want)
-	}
+	must.Equal(t, got.String(), string(want), "want", want)
 }
 
 // TestBlockedGolden pins the order of blocks in the same way. The keys of the three groups have
@@ -77,9 +75,7 @@ func TestBlockedGolden(t *testing.T) {
 			must.Equal(t, s.Pexec, s.Index/9+1, "slot", s.Index, "is in block")
 		}
 	}
-	if got.String() != string(want) {
-		t.Errorf("got\n%swant\n%s", got.String(), want)
-	}
+	must.Equal(t, got.String(), string(want), "want", want)
 }
 
 // TestPlanSizes: a round has the keys with executions left, in the order that they have when all
@@ -148,9 +144,7 @@ func TestPlanIsUniform(t *testing.T) {
 			chi += (c - mean) * (c - mean) / mean
 		}
 	}
-	if chi > 181 {
-		t.Errorf("chi-squared is %.1f", chi)
-	}
+	must.Be(t, chi <= 181, "chi-squared is", chi)
 }
 
 func TestPlanStops(t *testing.T) {
@@ -253,13 +247,9 @@ y = { parameter = 1, executions = 2 }
 	plan := func(shard string) []Slot {
 		c := must.Get(config.Parse("/x.toml", []byte(fmt.Sprintf(text, shard)), "host", nil))(t)
 		slots := slices.Collect(PlanOf(c))
-		if len(slots) != c.Slots() {
-			t.Errorf("%s: %d slots, Slots says %d", shard, len(slots), c.Slots())
-		}
+		must.Equal(t, len(slots), c.Slots(), shard, "slots, Slots says")
 		for i := range slots {
-			if slots[i].Index != i {
-				t.Fatalf("%s: slot %d has index %d", shard, i, slots[i].Index)
-			}
+			must.Need(t, slots[i].Index == i, shard, "slot", i, "has index", slots[i].Index)
 			slots[i].Index = 0
 		}
 		return slots

@@ -95,9 +95,8 @@ func TestRepair(t *testing.T) {
 				report.Clean() != (fsys.Ops() == 0) {
 				t.Errorf("clean %v, backup %q, %d operations", report.Clean(), report.Backup, fsys.Ops())
 			}
-			if !report.Clean() && !bytes.Equal(fsys.Files()[report.Backup], broken) {
-				t.Errorf("the copy %s is not as the file was", report.Backup)
-			}
+			must.Be(t, report.Clean() || bytes.Equal(fsys.Files()[report.Backup], broken), "the copy",
+				report.Backup, "is not as the file was")
 			checkRepaired(t, fsys.Survivor(crashfs.Nothing), test.slots, test.reboots)
 			again, err := schedule.Repair(fsys, path, src)
 			must.Be(t, err == nil && again.Clean(), "repairing again", again, err)
@@ -139,8 +138,7 @@ func TestRepairRefused(t *testing.T) {
 		{"more slots", bad, func(s *schedule.Source) { s.Plan = plan(22) },
 			"20 slots, but the configuration plans 22"},
 		{"other keys", bad, func(s *schedule.Source) {
-			s.Plan = schedule.Plan(keys(4), schedule.Each(5), schedule.RoundRobin,
-				1)
+			s.Plan = schedule.Plan(keys(4), schedule.Each(5), schedule.RoundRobin, 1)
 		},
 			"slot 3 is b1:C:default-c number 2, but the configuration plans b3:C:default-c number 1"},
 		{"no state", bad, func(s *schedule.Source) {

@@ -151,9 +151,8 @@ func TestTOML(t *testing.T) {
 	must.EqualList(t, vm.Args, want, "args")
 	shell, _, _, err := cfg.Lookup(key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand})
 	want = []string{"--directory", "/home", "--", "sh", "-c", ""}
-	if err != nil || !slices.Equal(shell.Args, want) || cfg.Experiment.Environment != "caller" {
-		t.Errorf("shell %q, %v, want %q; environment %s", shell.Args, err, want, cfg.Experiment.Environment)
-	}
+	must.Be(t, err == nil && slices.Equal(shell.Args, want) && cfg.Experiment.Environment == "caller",
+		"shell", shell.Args, err, "want", want, "environment", cfg.Experiment.Environment)
 	p.Clean = true
 	if cfg, err = config.Parse("/tmp/time.toml", []byte(p.TOML()), "host", doctor.Settings()); err != nil ||
 		cfg.Experiment.Environment != "clean" {
@@ -228,9 +227,7 @@ func TestAnswer(t *testing.T) {
 	for _, v := range a.Compared {
 		if v.Name == "a" {
 			// (0.131 - 0.001) / (0.101 - 0.001) = 1.3
-			if !v.Told || math.Abs(v.Ratio-1.3) > 0.01 || !(v.Low < 1.3 && v.High > 1.3) {
-				t.Errorf("a: %+v", v)
-			}
+			must.Be(t, v.Told && math.Abs(v.Ratio-1.3) <= 0.01 && (v.Low < 1.3 && v.High > 1.3), "a", v)
 		} else if v.Told || !(v.Low < 1 && v.High > 1) {
 			t.Errorf("%s: %+v", v.Name, v)
 		}
@@ -258,9 +255,7 @@ func TestAnswerWarns(t *testing.T) {
 		got := a.Subjects[i].Warnings
 		must.Need(t, len(got) == len(want), "warnings of", i, got)
 		for j := range want {
-			if !strings.HasPrefix(got[j], want[j]) {
-				t.Errorf("%q, want %q", got[j], want[j])
-			}
+			must.Be(t, strings.HasPrefix(got[j], want[j]), got[j], "want", want[j])
 		}
 	}
 }
@@ -322,9 +317,7 @@ func TestShellHides(t *testing.T) {
 		for i := range test.runs {
 			test.runs[i] /= 1e3
 		}
-		if got := shell.hides(test.runs); got != test.want {
-			t.Errorf("%s: %t; the start takes %+v", test.name, got, shell)
-		}
+		must.Equal(t, shell.hides(test.runs), test.want, test.name, "the start takes", shell)
 	}
 	if s := shellOf(disturbed); math.Abs(float64(s.Mean)-0.001) > 1e-9 {
 		t.Errorf("the start takes %v s, want 0.001: the mean of all is 0.0085", s.Mean)

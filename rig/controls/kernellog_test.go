@@ -72,9 +72,7 @@ func TestKernelLog(t *testing.T) {
 	ended(t, m, krund)
 	e := m.ExperimentNow(directory("kernellog"))
 	told := m.Sh("cat /srv/krund/told")
-	if len(e.Records) != len(logged) {
-		t.Fatalf("%d records, want %d", len(e.Records), len(logged))
-	}
+	must.Need(t, len(e.Records) == len(logged), len(e.Records), "records, want", len(logged))
 	for i, run := range logged {
 		t.Run(run.name, func(t *testing.T) {
 			log := e.Records[i].Machine.KernelLog

@@ -53,8 +53,7 @@ func throttledOnce(t *testing.T, m *rig.Machine) {
 	}
 	r := e.Records[0]
 	if !slices.ContainsFunc(r.Reasons, func(s string) bool {
-		return strings.Contains(s,
-			"cpu1/core_throttle_count: 7 -> 10")
+		return strings.Contains(s, "cpu1/core_throttle_count: 7 -> 10")
 	}) {
 		t.Errorf("reasons %q, want one with the counter", r.Reasons)
 	}
@@ -78,18 +77,15 @@ func throttledAlways(t *testing.T, m *rig.Machine) {
 	m.LetGo()
 	krund.Wait()
 	e := m.ExperimentNow(directory("always"))
-	if len(e.Records) != 2 || e.Records[1].Outcome != results.Error || e.Count(schedule.Error) != 1 {
-		t.Errorf("records %+v, slots %v; want two, the second one an error", e.Records, e.Slots)
-	}
+	must.Be(t, len(e.Records) == 2 && e.Records[1].Outcome == results.Error && e.Count(schedule.Error) == 1,
+		"records", e.Records, "slots", e.Slots, "want two, the second one an error")
 }
 
 func virtual(t *testing.T, m *rig.Machine) {
 	e := m.ExperimentNow(directory("once"))
 	i := slices.IndexFunc(e.Records[0].Machine.Controls,
 		func(c results.Control) bool { return c.Name == "virtualisation" })
-	if i < 0 {
-		t.Fatalf("the record has no virtualisation: %+v", e.Records[0].Machine.Controls)
-	}
+	must.Need(t, i >= 0, "the record has no virtualisation", e.Records[0].Machine.Controls)
 	if c := e.Records[0].Machine.Controls[i]; c.Found != "qemu" || !strings.Contains(c.Detail,
 		"systemd-detect-virt") {
 		t.Errorf("%+v, want qemu, and how it was found", c)
@@ -121,8 +117,7 @@ func changed(t *testing.T, m *rig.Machine) {
 				len(e.Records), out)
 		case policy == "warn" && (status != 0 || len(e.Records) != 2 ||
 			!slices.ContainsFunc(e.Records[1].Reasons, func(r string) bool {
-				return strings.Contains(r,
-					part)
+				return strings.Contains(r, part)
 			})):
 			t.Errorf("krund ended with status %d after %d records:\n%s", status, len(e.Records), out)
 		}

@@ -197,9 +197,7 @@ func moving(t *testing.T, m *rig.Machine) {
 }
 
 func registers(t *testing.T, e *rig.Experiment) {
-	if len(e.Records) != 2 {
-		t.Fatalf("%d records", len(e.Records))
-	}
+	must.Need(t, len(e.Records) == 2, len(e.Records), "records")
 	for _, r := range e.Records {
 		if r.Outcome != results.Completed || len(rig.Reasons(r)) > 0 || r.CounterSource != "msr" ||
 			!strings.Contains(r.CounterReason, "perf: not available: ") {
@@ -243,9 +241,8 @@ func slow(t *testing.T, e *rig.Experiment) {
 			t.Error(describe(r))
 		}
 	}
-	if len(e.Records) != len(want) || !e.Finished() {
-		t.Errorf("%d records, want %d, and the end", len(e.Records), len(want))
-	}
+	must.Be(t, len(e.Records) == len(want) && e.Finished(), len(e.Records), "records, want", len(want),
+		"and the end")
 }
 
 func slowAccepted(t *testing.T, e *rig.Experiment) {
@@ -382,9 +379,8 @@ func unreadable(t *testing.T, e *rig.Experiment) {
 
 // insists: without "none" among its sources, an experiment does not measure with the clock alone.
 func insists(t *testing.T, e *rig.Experiment) {
-	if len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
-		t.Errorf("measured nevertheless: %d records, %d attempts", len(e.Records), e.Slots[0].Attempts)
-	}
+	must.Be(t, len(e.Records) == 0 && e.Slots[0].Attempts <= 0, "measured nevertheless", len(e.Records),
+		"records", e.Slots[0].Attempts, "attempts")
 }
 
 func zeros(t *testing.T, e *rig.Experiment) {
@@ -409,9 +405,7 @@ func without(t *testing.T, e *rig.Experiment) {
 // only returns the only record of the experiment.
 func only(t *testing.T, e *rig.Experiment) results.Record {
 	t.Helper()
-	if len(e.Records) != 1 {
-		t.Fatalf("%d records, want 1", len(e.Records))
-	}
+	must.Need(t, len(e.Records) == 1, len(e.Records), "records, want 1")
 	return e.Records[0]
 }
 

@@ -68,9 +68,8 @@ func TestGovernorIsNamed(t *testing.T) {
 	}
 	for _, s := range explained.Keys[0].Statements {
 		t.Log(s.Text)
-		if s.Target == "changepoints" && (s.Cause != "frequency" || s.Source != "column mperf/aperf") {
-			t.Errorf("named is %s (%s)", s.Cause, s.Source)
-		}
+		must.Be(t, s.Target != "changepoints" || s.Cause == "frequency" && s.Source == "column mperf/aperf",
+			"named is", s.Cause, s.Source)
 	}
 	if found < executions/2 {
 		t.Skipf("the host was too busy: the analysis found the step in %d of %d executions", found,

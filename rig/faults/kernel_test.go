@@ -37,9 +37,8 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
-	if !e.Finished() || e.Count(schedule.Completed) != 1 || e.Count(schedule.Error) != 3 {
-		t.Errorf("slots: %+v; want one completed, three with errors", e.Slots)
-	}
+	must.Be(t, e.Finished() && e.Count(schedule.Completed) == 1 && e.Count(schedule.Error) == 3, "slots",
+		e.Slots, "want one completed, three with errors")
 	for _, benchmark := range []string{"panics", "hangs"} {
 		t.Run(benchmark, func(t *testing.T) { lostTwice(t, of(e, benchmark)) })
 	}

@@ -59,9 +59,7 @@ func startHub(t *testing.T, program string, random *rand.Rand, most int64) *test
 	go h.serve()
 	t.Cleanup(func() {
 		h.stop()
-		if err := h.front.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, h.front.Close())
 	})
 	return h
 }

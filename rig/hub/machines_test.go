@@ -84,8 +84,7 @@ func toEnd(t *testing.T, m *rig.Machine) {
 	t.Helper()
 	if ended := m.RunToEnd(rig.UnitOf(name), 2*slots); ended.Result != "success" {
 		m.WaitUp()
-		t.Errorf("krund ended with %+v; its log:\n%s", ended,
-			m.Sh("journalctl -o cat -u "+rig.UnitOf(name)))
+		t.Errorf("krund ended with %+v; its log:\n%s", ended, m.Sh("journalctl -o cat -u "+rig.UnitOf(name)))
 	}
 }
 
@@ -115,9 +114,7 @@ func TestMachinesShipToOneHub(t *testing.T) {
 		return
 	}
 	l.compare(t)
-	if l.testHub.kills.Load() == 0 && kills(t) > 0 {
-		t.Error("the hub was not killed")
-	}
+	must.Be(t, l.testHub.kills.Load() != 0 || kills(t) <= 0, "the hub was not killed")
 	t.Logf("the hub was killed %d times", l.testHub.kills.Load())
 }
 
@@ -150,9 +147,7 @@ func (l *lab) live(t *testing.T, host string, h harm) kept {
 		for _, problem := range e.Problems() {
 			t.Error(problem)
 		}
-		if len(e.Records) < slots {
-			t.Errorf("%d records, want at least %d", len(e.Records), slots)
-		}
+		must.Be(t, len(e.Records) >= slots, len(e.Records), "records, want at least", slots)
 	}
 	return contents(t, m.Disk())
 }
@@ -186,9 +181,7 @@ func (l *lab) compare(t *testing.T) {
 	t.Helper()
 	db := must.Get(database.Open(t.Context(), filepath.Join(l.data, "hub.sqlite"), time.Now))(t)
 	defer func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, db.Close())
 	}()
 	experiments := must.Get(db.Experiments(t.Context(), 100))(t)
 	total := 0

@@ -172,8 +172,6 @@ func difference(before, after string) string {
 func exists(t *testing.T, m *rig.Machine, name string) bool {
 	t.Helper()
 	_, err := m.Disk().Read(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
+	must.Need(t, err == nil || errors.Is(err, fs.ErrNotExist), err)
 	return err == nil
 }

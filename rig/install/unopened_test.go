@@ -171,8 +171,7 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 			"the journal does not say that no notification was sent")
 	} else if strings.Count(told, "RIG-TOLD ") != 1 || !strings.HasPrefix(told,
 		"RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
-		t.Errorf("want one notification with %q, got:\n%s\nthe journal:\n%s", says, told,
-			journal)
+		t.Errorf("want one notification with %q, got:\n%s\nthe journal:\n%s", says, told, journal)
 	}
 	if state, _ := m.Try("systemctl is-enabled " + openUnit); state != "disabled" {
 		t.Errorf("the unit is %s, want disabled", state)

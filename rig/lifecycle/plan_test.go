@@ -108,9 +108,8 @@ func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
 		total, exact, mended := 0, map[cut]int{}, 0
 		for _, cuts := range plan(known, n, rand.New(rand.NewPCG(1, 2))) {
 			total += len(cuts)
-			if len(cuts) > 2 || len(cuts) == 2 && cuts[1].phase == making {
-				t.Errorf("%d cuts: experiment %v", n, cuts)
-			}
+			must.Be(t, len(cuts) <= 2 && (len(cuts) != 2 || cuts[1].phase != making), n, "cuts: experiment",
+				cuts)
 			if len(cuts) == 2 && cuts[1].phase == mending {
 				mended++
 				continue
@@ -125,9 +124,7 @@ func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
 		if want := min(106, n*3/4); len(exact) < want-1 || len(exact) > want {
 			t.Errorf("%d cuts: %d at different steps, want %d", n, len(exact), want)
 		}
-		if n >= 100 && mended == 0 {
-			t.Errorf("%d cuts: none in a boot that mends", n)
-		}
+		must.Be(t, n < 100 || mended != 0, n, "cuts: none in a boot that mends")
 		for c, times := range exact {
 			must.Equal(t, times, 1, n, "cuts", c)
 		}

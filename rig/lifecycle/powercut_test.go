@@ -26,10 +26,7 @@ import (
 // In short mode it is one experiment with three cuts.
 func TestPowerCuts(t *testing.T) {
 	rig.FindImage(t)
-	s := &cutSuite{
-		campaign: rig.NewCampaign(t),
-		program:  rig.Build(t, "krund", "-tags", "rigcut"),
-	}
+	s := &cutSuite{campaign: rig.NewCampaign(t), program: rig.Build(t, "krund", "-tags", "rigcut")}
 	t.Cleanup(func() { s.campaign.Log(t) }) // after the experiments, which run in parallel
 	random := rig.Rand(t)
 	if testing.Short() {

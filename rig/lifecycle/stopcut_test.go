@@ -108,9 +108,7 @@ func (s *stopExperiment) trace() {
 			_, _ = fmt.Sscanf(line.Text, "RIG-STEP %d", &s.record) // 0 is checked below
 		}
 	}
-	if s.record == 0 || s.last < s.record {
-		s.t.Fatalf("the record's step is %d of %d", s.record, s.last)
-	}
+	must.Need(s.t, s.record != 0 && s.last >= s.record, "the record's step is", s.record, "of", s.last)
 	s.t.Logf("a boot stores its record in step %d of %d", s.record, s.last)
 }
 

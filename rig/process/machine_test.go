@@ -105,9 +105,8 @@ func of(t *testing.T, e *rig.Experiment, benchmark, vm string) results.Record {
 // said decodes the JSON line that a benchmark printed.
 func said(t *testing.T, r results.Record, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(r.Process.Stdout.Text), into); err != nil {
-		t.Fatalf("what %s printed: %v\n%s\n%s", r.Key, err, r.Process.Stdout.Text, r.Process.Stderr.Text)
-	}
+	must.Do(t, json.Unmarshal([]byte(r.Process.Stdout.Text), into), "what", r.Key, "printed",
+		r.Process.Stdout.Text, r.Process.Stderr.Text)
 }
 
 // describe returns a short description of a record for a failure message.

@@ -55,13 +55,11 @@ func oddBenchmarks(t *testing.T, e *rig.Experiment) {
 
 func (want expectation) compare(t *testing.T, r results.Record) {
 	must.Equal(t, r.Outcome, want.outcome, "outcome")
-	if want.measured >= 0 && len(r.WallNS) != want.measured {
-		t.Errorf("%d iterations measured, want %d", len(r.WallNS), want.measured)
-	}
+	must.Be(t, want.measured < 0 || len(r.WallNS) == want.measured, len(r.WallNS),
+		"iterations measured, want", want.measured)
 	for _, text := range want.reasons {
 		if !slices.ContainsFunc(r.Reasons, func(reason string) bool {
-			return strings.Contains(reason,
-				text)
+			return strings.Contains(reason, text)
 		}) {
 			t.Errorf("no reason says %q", text)
 		}

@@ -38,9 +38,8 @@ func timedOut(t *testing.T, r results.Record) {
 		func(s string) bool { return strings.Contains(s, "could not be killed") }) {
 		t.Errorf("findings %q", r.Process.Findings)
 	}
-	if r.Key.Benchmark == "floods" && !r.Process.Stdout.Truncated {
-		t.Errorf("the flood's output is not truncated: %d bytes", r.Process.Stdout.Bytes)
-	}
+	must.Be(t, r.Key.Benchmark != "floods" || r.Process.Stdout.Truncated,
+		"the flood's output is not truncated", r.Process.Stdout.Bytes, "bytes")
 	if t.Failed() {
 		t.Log(describe(r))
 	}
@@ -77,16 +76,13 @@ func heldRecords(t *testing.T, e *rig.Experiment) {
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
-	if len(e.Records) != 2 || !e.Finished() {
-		t.Errorf("%d records, want 2, and the end: %v", len(e.Records), e.Slots)
-	}
+	must.Be(t, len(e.Records) == 2 && e.Finished(), len(e.Records), "records, want 2, and the end", e.Slots)
 	for _, r := range e.Records {
 		if r.Outcome != results.Timeout || len(r.WallNS) != 2 || r.Attempt != 1 {
 			t.Error(describe(r))
 		}
 		if !slices.ContainsFunc(r.Process.Findings, func(s string) bool {
-			return strings.Contains(s,
-				"could not be killed")
+			return strings.Contains(s, "could not be killed")
 		}) {
 			t.Errorf("no finding reports the process that was left behind: %q", r.Process.Findings)
 		}

@@ -31,8 +31,6 @@ func TestClock(t *testing.T) {
 	begin, from := time.Now(), uptime()
 	m.Sh("sleep 5")
 	to, took := uptime(), time.Since(begin).Seconds()
-	if to-from > took {
-		t.Errorf("%.2f s inside, %.2f s outside", to-from, took)
-	}
+	must.Be(t, to-from <= took, to-from, "s inside", took, "s outside")
 	t.Logf("%.2f s inside, %.2f s outside; %s", to-from, took, m.Sh("dmesg | grep -i 'tsc:' | head -3"))
 }

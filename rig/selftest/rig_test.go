@@ -50,9 +50,7 @@ func TestRig(t *testing.T) {
 		func(t *testing.T) { cutPort(t, m.For(t)) })
 	t.Run("without the argument no CPU is tickless, and a kernel panic is distinguished from a reboot",
 		func(t *testing.T) { panics(t, m.For(t)) })
-	if m.Starts() != 5 {
-		t.Errorf("used %d starts, want 5", m.Starts())
-	}
+	must.Equal(t, m.Starts(), 5, "used", "starts, want 5")
 }
 
 func payload() *rig.Payload {

@@ -106,8 +106,6 @@ func TestItStaysHot(t *testing.T) {
 	}
 	m.Shutdown()
 	e := m.Experiment(directory)
-	if len(e.Records) != 0 || e.Count(schedule.Outstanding) != 2 || e.Slots[0].Attempts != 0 {
-		t.Errorf("%d records, slots %v; want none, and a slot without a counted attempt", len(e.Records),
-			e.Slots)
-	}
+	must.Be(t, len(e.Records) == 0 && e.Count(schedule.Outstanding) == 2 && e.Slots[0].Attempts == 0,
+		len(e.Records), "records, slots", e.Slots, "want none, and a slot without a counted attempt")
 }

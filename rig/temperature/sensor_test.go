@@ -87,10 +87,8 @@ func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
 		}
 		return
 	}
-	if status != 0 || len(e.Records) != 3 {
-		t.Fatalf("krund ended with status %d after %d records, want 0 and 3:\n%s", status, len(e.Records),
-			out)
-	}
+	must.Need(t, status == 0 && len(e.Records) == 3, "krund ended with status", status, "after",
+		len(e.Records), "records, want 0 and 3", string(out))
 	for i, r := range e.Records {
 		about := slices.ContainsFunc(r.Reasons, func(s string) bool {
 			return strings.Contains(s, "lm75@") &&

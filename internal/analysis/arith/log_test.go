@@ -37,9 +37,7 @@ func logArguments(r *rand.Rand, n int) []float64 {
 	xs := []float64{1, 2, 0.5, 1e-11, math.SmallestNonzeroFloat64, math.MaxFloat64, smallest, 0x1p-1040,
 		math.Nextafter(1, 0), math.Nextafter(1, 2)}
 	for range n {
-		xs = append(xs,
-			math.Float64frombits(r.Uint64()&^topBit)/2,
-			math.Ldexp(1+r.Float64(), r.IntN(60)-50),
+		xs = append(xs, math.Float64frombits(r.Uint64()&^topBit)/2, math.Ldexp(1+r.Float64(), r.IntN(60)-50),
 			1+math.Ldexp(r.Float64()-0.5, -r.IntN(50)),
 			math.Float64frombits(tableStart+uint64(r.IntN(128))<<tableShift))
 	}
@@ -65,9 +63,7 @@ func TestLogIsTheNearestDouble(t *testing.T) {
 		if x < smallest {
 			limit = 0.75
 		}
-		if math.Abs(diff) > limit*ulp {
-			t.Errorf("Log(%x) = %x, %.4f units from the true value", x, got, diff/ulp)
-		}
+		must.Be(t, math.Abs(diff) <= limit*ulp, "Log", x, got, diff/ulp, "units from the true value")
 	}
 	must.Be(t, off <= n/1000, off, n, "logarithms are not the nearest double")
 	t.Logf("%d logarithms compared, %d not the nearest double", n, off)

@@ -33,9 +33,8 @@ func TestMeanOfOneExecution(t *testing.T) {
 	// The resampled means are normal about the mean; 2.5758 is the 99.5% quantile, and quantiles of
 	// 100,000 draws are within a percent or so.
 	half := 2.5758 * math.Sqrt(squares/400) / math.Sqrt(400)
-	if math.Abs(got.Mean-mean) > 0.01*half || math.Abs(got.Half-half) > 0.03*half {
-		t.Errorf("%+v, want about %v ± %v", got, mean, half)
-	}
+	must.Be(t, math.Abs(got.Mean-mean) <= 0.01*half && math.Abs(got.Half-half) <= 0.03*half, got,
+		"want about", mean, "±", half)
 	must.Equal(t, got.Resamples, 100001, "resamples, want 100001")
 }
 
@@ -79,9 +78,8 @@ func TestSchemes(t *testing.T) {
 		"want 12 from 0 to 24")
 	nested, err := Mean(executions, Options{Resamples: 20000, Scheme: Nested})
 	half := 2.5758 * math.Sqrt((25.0*25-1)/12) / 5
-	if err != nil || math.Abs(nested.Half-half) > 0.1*half || math.Abs(nested.Mean-12) > 0.2 {
-		t.Errorf("nested: %+v, %v; want about 12 ± %v", nested, err, half)
-	}
+	must.Be(t, err == nil && math.Abs(nested.Half-half) <= 0.1*half && math.Abs(nested.Mean-12) <= 0.2,
+		"nested", nested, err, "want about 12 ±", half)
 }
 
 func TestRefused(t *testing.T) {
@@ -161,9 +159,8 @@ func expectUniform(t *testing.T, n int, counts []float64, draws float64) {
 		chi2 += (c - want) * (c - want) / want
 	}
 	freedom := float64(len(counts) - 1)
-	if freedom > 0 && math.Abs(chi2-freedom) > 5*math.Sqrt(2*freedom)+5 {
-		t.Errorf("length %d: chi-squared %v with %v degrees of freedom", n, chi2, freedom)
-	}
+	must.Be(t, freedom <= 0 || math.Abs(chi2-freedom) <= 5*math.Sqrt(2*freedom)+5, "length", n, "chi-squared",
+		chi2, "with", freedom, "degrees of freedom")
 }
 
 // TestLongSegments takes the way without batches.
@@ -174,9 +171,8 @@ func TestLongSegments(t *testing.T) {
 	}
 	got, err := Mean([][][]float64{{values}}, Options{Resamples: 200})
 	sd := float64(len(values)) / math.Sqrt(12) / math.Sqrt(float64(len(values)))
-	if err != nil || math.Abs(got.Mean-longestBatched/2) > sd || got.Half > 4*sd || got.Half < sd {
-		t.Errorf("%+v, %v; want about %v with a standard error of %v", got, err, longestBatched/2, sd)
-	}
+	must.Be(t, err == nil && math.Abs(got.Mean-longestBatched/2) <= sd && got.Half <= 4*sd && got.Half >= sd,
+		got, err, "want about", longestBatched/2, "with a standard error of", sd)
 }
 
 // BenchmarkStudy is 30 executions of 1000 values, 100,000 resamples in all.

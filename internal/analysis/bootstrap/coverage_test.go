@@ -5,6 +5,8 @@ package bootstrap
 import (
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestCoverage simulates the study's check (section 7): how often the 99% interval holds the true
@@ -41,18 +43,15 @@ func TestCoverage(t *testing.T) {
 			}
 			got, err := Mean(executions, Options{Scheme: c.scheme, Seed: uint64(s), Resamples: 10000,
 				Workers: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			if got.Low <= 1 && 1 <= got.High {
 				covered++
 			}
 		}
 		share := float64(covered) / simulations
 		t.Logf("%-36s %5.1f%%", c.name, 100*share)
-		if share < c.low || share > c.high {
-			t.Errorf("%s: covered in %.1f%%, want %.0f to %.0f%%", c.name, 100*share, 100*c.low, 100*c.high)
-		}
+		must.Be(t, share >= c.low && share <= c.high, c.name, "covered in", 100*share, "%, want",
+			100*c.low, "to", 100*c.high, "%")
 	}
 }
 

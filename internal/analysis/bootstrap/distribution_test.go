@@ -66,14 +66,8 @@ func TestDistributionIsThatOfDraws(t *testing.T) {
 		for _, p := range []float64{0.001, 0.005, 0.025, 0.25, 0.5, 0.75, 0.975, 0.995, 0.999} {
 			at, width := int(p*draws), int(4.5*math.Sqrt(2*p*(1-p)*draws))
 			if got[at] < want[max(at-width, 0)] || got[at] > want[min(at+width, draws-1)] {
-				t.Errorf(
-					"%s: quantile %v is %v, of draws %v to %v",
-					c.name,
-					p,
-					got[at],
-					want[max(at-width, 0)],
-					want[min(at+width, draws-1)],
-				)
+				t.Errorf("%s: quantile %v is %v, of draws %v to %v", c.name, p, got[at],
+					want[max(at-width, 0)], want[min(at+width, draws-1)])
 			}
 		}
 		if d := distance(got, want); d > 1.95*math.Sqrt(2.0/draws) {

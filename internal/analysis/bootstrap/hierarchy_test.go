@@ -18,9 +18,8 @@ func TestHierarchyOfOneIterationIsTheMeanOfResamples(t *testing.T) {
 	h.Fill(means, 1, 1)
 	low, high := Quantiles(means, 0.99)
 	half := 2.5758 * sdOf(values) / 20
-	if math.Abs(high-low-2*half) > 0.06*half || math.Abs((low+high)/2-h.Metric) > 0.03*half {
-		t.Errorf("%v to %v, want about %v ± %v", low, high, h.Metric, half)
-	}
+	must.Be(t, math.Abs(high-low-2*half) <= 0.06*half && math.Abs((low+high)/2-h.Metric) <= 0.03*half, low,
+		"to", high, "want about", h.Metric, "±", half)
 }
 
 func sdOf(x []float64) float64 {
@@ -55,13 +54,9 @@ func TestPAWeights(t *testing.T) {
 		sum := 0.0
 		for i := range got {
 			sum += got[i]
-			if math.Abs(got[i]-want[i]) > 0.006 {
-				t.Errorf("index %d of %d: %v, want %v", i, n, got[i], want[i])
-			}
+			must.Be(t, math.Abs(got[i]-want[i]) <= 0.006, "index", i, "of", n, got[i], "want", want[i])
 		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Errorf("the chances of %d indexes add up to %v", n, sum)
-		}
+		must.Be(t, math.Abs(sum-1) <= 1e-12, "the chances of", n, "indexes add up to", sum)
 	}
 }
 
@@ -78,9 +73,8 @@ func TestWeightedDraws(t *testing.T) {
 		}
 		for i, n := range counts {
 			want := weights[i] / sum
-			if math.Abs(n/draws-want) > 5*math.Sqrt(want*(1-want)/draws) {
-				t.Errorf("%v: index %d was drawn %v times, want %v", weights, i, n, draws*want)
-			}
+			must.Be(t, math.Abs(n/draws-want) <= 5*math.Sqrt(want*(1-want)/draws), weights, "index", i,
+				"was drawn", n, "times, want", draws*want)
 		}
 	}
 }
@@ -91,9 +85,7 @@ func TestHierarchyRefusesEmptyLevels(t *testing.T) {
 			t.Errorf("%v: %v", values, err)
 		}
 	}
-	if _, err := ParseIndex("x"); err == nil {
-		t.Error("x was read")
-	}
+	must.Refused(ParseIndex("x"))(t, "", "x was read")
 }
 
 func TestQuantiles(t *testing.T) {

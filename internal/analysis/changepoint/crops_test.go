@@ -27,9 +27,8 @@ func TestCropsIsWhatPELTGives(t *testing.T) {
 			until := 1000 * logN
 			if i+1 < len(points) {
 				until = points[i+1].Penalty
-				if points[i+1].Changepoints >= p.Changepoints || until <= p.Penalty {
-					t.Errorf("round %d: %v is followed by %v", round, p, points[i+1])
-				}
+				must.Be(t, points[i+1].Changepoints < p.Changepoints && until > p.Penalty, "round", round, p,
+					"is followed by", points[i+1])
 			}
 			found := must.Get(Detect(series, Options{Penalty: Manual((p.Penalty + until) / 2)}))(t)
 			must.Equal(t, len(found.Segments)-1, p.Changepoints, "round", round, "penalty",
@@ -42,9 +41,8 @@ func TestCropsWithoutChanges(t *testing.T) {
 	points := curveOf(t, []float64{1, 1.1, 0.9, 1, 1.05, 0.95}, 100, 1000)
 	must.EqualList(t, points, []PenaltyPoint{{100, 0}}, "points")
 	found, err := Detect([]float64{1, 1.1, 0.9, 1, 1.05, 0.95}, Options{Penalty: CROPS})
-	if err != nil || math.Abs(found.Penalty-4*math.Log(6)) > 1e-12 {
-		t.Errorf("a curve of one point has penalty %v, %v; want 4 log n", found.Penalty, err)
-	}
+	must.Be(t, err == nil && math.Abs(found.Penalty-4*math.Log(6)) <= 1e-12,
+		"a curve of one point has penalty", found.Penalty, err, "want 4 log n")
 }
 
 func TestKnee(t *testing.T) {

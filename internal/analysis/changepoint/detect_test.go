@@ -83,15 +83,13 @@ func TestSegmentsCoverTheSeries(t *testing.T) {
 		p := must.Get(newProblem(series, Options{}))(t)
 		start, cost := 0, -found.Penalty
 		for _, s := range found.Segments {
-			if s.Start != start || s.End < start+2 || s.Variance < 0 {
-				t.Errorf("%s: segment %+v after %d", shape.name, s, start)
-			}
+			must.Be(t, s.Start == start && s.End >= start+2 && s.Variance >= 0, shape.name, "segment", s,
+				"after", start)
 			cost += p.cost.segment(s.Start, s.End) + found.Penalty
 			start = s.End
 		}
-		if start != 300 || math.Abs(cost-found.Cost) > 1e-9*math.Abs(cost) {
-			t.Errorf("%s: segments end at %d and cost %v, F = %v", shape.name, start, cost, found.Cost)
-		}
+		must.Be(t, start == 300 && math.Abs(cost-found.Cost) <= 1e-9*math.Abs(cost), shape.name,
+			"segments end at", start, "and cost", cost, "F =", found.Cost)
 	}
 }
 
@@ -109,9 +107,7 @@ func TestStableIsScaleFree(t *testing.T) {
 				scaled[i] = v * by
 			}
 			got := must.Get(Detect(scaled, o))(t)
-			if !slices.Equal(ends(got), ends(want)) {
-				t.Errorf("round %d, times %g: %v, want %v", round, by, ends(got), ends(want))
-			}
+			must.EqualList(t, ends(got), ends(want), "round", round, "times", by)
 			if _, exp := math.Frexp(by); by == math.Ldexp(0.5, exp) && got.Cost != want.Cost {
 				t.Errorf("round %d, times %g: cost %v, want %v", round, by, got.Cost, want.Cost)
 			}
@@ -201,9 +197,8 @@ func TestParsePenalty(t *testing.T) {
 		got, err := ParsePenalty(c.text)
 		must.Be(t, err == nil && got == c.want, c.text, got, err)
 		penalty, err := got.penalty(100, MeanVariance)
-		if err != nil || math.Abs(penalty-c.penalty) > 1e-12*c.penalty {
-			t.Errorf("%q costs %v, %v; want %v", c.text, penalty, err, c.penalty)
-		}
+		must.Be(t, err == nil && math.Abs(penalty-c.penalty) <= 1e-12*c.penalty, c.text, "costs", penalty,
+			err, "want", c.penalty)
 		if again, err := ParsePenalty(got.String()); err != nil || again != got {
 			t.Errorf("%q is written %q, which reads %v, %v", c.text, got, again, err)
 		}
@@ -221,7 +216,5 @@ func TestParseCost(t *testing.T) {
 			t.Errorf("%v: %v, %v", c, got, err)
 		}
 	}
-	if _, err := ParseCost("variance"); err == nil {
-		t.Error("unknown cost was not refused")
-	}
+	must.Refused(ParseCost("variance"))(t, "", "unknown cost was not refused")
 }

@@ -5,6 +5,8 @@ package changepoint
 import (
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestGroupedPELTIsPlainPELTOften takes a minute.
@@ -19,9 +21,7 @@ func TestGroupedPELTIsPlainPELTLong(t *testing.T) {
 		r := rand.New(rand.NewPCG(31, uint64(i)))
 		for _, o := range []Options{{Penalty: LogN(15)}, {Penalty: SIC},
 			{Penalty: LogN(15), Arithmetic: Stable}} {
-			if err := samePELT(shape.make(r, 8000), o); err != nil {
-				t.Errorf("%s, %+v: %v", shape.name, o, err)
-			}
+			must.Do(t, samePELT(shape.make(r, 8000), o), shape.name, o)
 		}
 	}
 	t.Logf("%d long series compared", len(shapes))

@@ -68,9 +68,7 @@ func TestSameAsR(t *testing.T) {
 			want = append(want, n)
 		}
 		found, err := Detect(series[i], Options{Penalty: LogN(15)})
-		if err != nil || !slices.Equal(ends(found), want) {
-			t.Errorf("%s: %v, %v; R says %v", names[i], found, err, want)
-		}
+		must.Be(t, err == nil && slices.Equal(ends(found), want), names[i], found, err, "R says", want)
 	}
 	t.Logf("%d series compared with R", len(series))
 }

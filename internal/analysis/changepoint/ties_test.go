@@ -16,8 +16,6 @@ func TestConstantWithRoundedSquares(t *testing.T) {
 	want := []int{37, 67, 92, 121, 153, 179, 224, 251, 290, 296, 335, 362, 389, 426, 453, 480, 527, 554, 581,
 		608,
 		615, 642, 669, 692, 719, 745, 771, 797, 802, 831, 850}
-	if !slices.Equal(ends(found), want) {
-		t.Errorf("segments end at %v,\nR has %v", ends(found), want)
-	}
+	must.EqualList(t, ends(found), want, "segments end at", "R has")
 	must.Equal(t, found.Cost, -15888.828923390971, "cost", "R has -15888.828923390971")
 }

@@ -136,7 +136,5 @@ func TestParse(t *testing.T) {
 			t.Errorf("mode %v: %v, %v", m, got, err)
 		}
 	}
-	if _, err := ParseMode("study"); err == nil {
-		t.Error("unknown mode was not refused")
-	}
+	must.Refused(ParseMode("study"))(t, "", "unknown mode was not refused")
 }

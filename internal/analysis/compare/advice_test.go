@@ -170,12 +170,8 @@ func TestAdviceError(t *testing.T) {
 				}
 				joined.add(found || count(decide(rows, false, o), o) > 0)
 			}
-			t.Logf(
-				"false verdicts: first look %v, new experiment %v; first look or all together %v",
-				first,
-				alone,
-				joined,
-			)
+			t.Logf("false verdicts: first look %v, new experiment %v; first look or all together %v", first,
+				alone, joined)
 			if low, _ := Binomial(alone.reached, alone.all, 0.99); low > 0.05 {
 				t.Errorf("false verdicts in the new experiment: %v", alone)
 			}

@@ -62,9 +62,7 @@ func TestVerdictsAgreeWithIntervals(t *testing.T) {
 	}
 	t.Log(verdicts)
 	for _, v := range []Verdict{Better, Worse, Same, CannotTell} {
-		if verdicts[v] < tables/10 {
-			t.Errorf("only %d keys are %s", verdicts[v], v)
-		}
+		must.Be(t, verdicts[v] >= tables/10, "only", verdicts[v], "keys are", v)
 	}
 }
 

@@ -56,9 +56,8 @@ func TestArms(t *testing.T) {
 			side := func(arm string) Side { return Side{Doc: of.Doc, Data: of.Data, Arm: arm} }
 			null := side("null")
 			r := mustCompare(t, side("base"), side("new"), Options{Paired: true, Null: &null, Splits: 200})
-			if len(r.Changes) != 3 || r.Counts[c.want] != 3 || r.Before.Arm != "base" {
-				t.Fatalf("%v: %+v", r.Counts, r.Changes[0])
-			}
+			must.Need(t, len(r.Changes) == 3 && r.Counts[c.want] == 3 && r.Before.Arm == "base", r.Counts,
+				r.Changes[0])
 			if n := r.NullArm; len(n.Differs) != c.differs || n.Unfit != c.unfit || n.Arm != "null" {
 				t.Errorf("%+v", n)
 			}
@@ -67,9 +66,7 @@ func TestArms(t *testing.T) {
 				e.Steady.Freedom != 11 {
 				t.Errorf("%+v", e.Steady)
 			}
-			if c.want == CannotTell && !strings.Contains(e.Reason, "the null arm") {
-				t.Errorf("%q", e.Reason)
-			}
+			must.Be(t, c.want != CannotTell || strings.Contains(e.Reason, "the null arm"), e.Reason)
 			if low := r.Calibration.Low; low > 0.05 {
 				t.Errorf("calibration: %+v", r.Calibration)
 			}

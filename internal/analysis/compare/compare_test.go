@@ -97,9 +97,8 @@ func TestVerdicts(t *testing.T) {
 		}
 	}
 	b := r.Changes[1].Steady
-	if b.Ratio.Low > 0.9 || b.Ratio.High < 0.9 || b.Test != StudentT || b.Freedom != 18 {
-		t.Errorf("effect of b: %+v", b)
-	}
+	must.Be(t, b.Ratio.Low <= 0.9 && b.Ratio.High >= 0.9 && b.Test == StudentT && b.Freedom == 18,
+		"effect of b", b)
 	// ten flat executions against ten without steady state: 2 / C(20, 10)
 	if d := r.Changes[3].Class; !near(d.P, 2./184756, 1e-9) || d.Verdict != Worse {
 		t.Errorf("class of d: %+v", d)
@@ -186,9 +185,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 			got := r.Changes[0]
 			must.Need(t, got.Verdict == c.want && got.Steady != nil && (got.Steady.Ratio != nil) == c.ratio,
 				got.Verdict, got.Steady, "class", got.Class)
-			if got.Verdict == CannotTell && got.Reason == "" {
-				t.Error("no reason")
-			}
+			must.Be(t, got.Verdict != CannotTell || got.Reason != "", "no reason")
 			if p := got.Steady.P; !(p >= 0 && p <= 1) {
 				t.Errorf("p is %v", p)
 			}
@@ -220,9 +217,7 @@ func TestNegative(t *testing.T) {
 	o := Options{}.withDefaults()
 	tests, _ := test(list, 1, o)
 	e := tests[0].describe(o)
-	if e.Ratio != nil || e.Difference.Estimate != 10 || e.P > 0.001 {
-		t.Errorf("%+v, %+v", e, e.Difference)
-	}
+	must.Be(t, e.Ratio == nil && e.Difference.Estimate == 10 && e.P <= 0.001, e, e.Difference)
 }
 
 func TestCannotTell(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestDeciles: the noisiest keys of a table have not many times their share of the false verdicts.
@@ -26,10 +28,8 @@ func TestDeciles(t *testing.T) {
 			return list
 		}
 	}
-	tenth := slices.Concat(
-		slices.Repeat([]float64{0.01}, keys-keys/10),
-		slices.Repeat([]float64{0.05}, keys/10),
-	)
+	tenth := slices.Concat(slices.Repeat([]float64{0.01}, keys-keys/10),
+		slices.Repeat([]float64{0.05}, keys/10))
 	for _, c := range []struct {
 		name string
 		sds  func(*rand.Rand) []float64
@@ -49,20 +49,12 @@ func TestDeciles(t *testing.T) {
 				whole, got := deciles(c.sds, size.n, decileTables)
 				t.Logf("%v against %v, whole prior: %v", size.n, size.n, whole)
 				t.Logf("%v against %v, this one:    %v", size.n, size.n, got)
-				if got.table > 0.055 || got.error[9] > size.most || got.error[9] > whole.error[9] {
-					t.Errorf("%v against %v: errors are %v", size.n, size.n, got)
-				}
+				must.Be(t, got.table <= 0.055 && got.error[9] <= size.most && got.error[9] <= whole.error[9],
+					size.n, "against", size.n, "errors are", got)
 				const loss = 0.02 // of power, on keys as different as real ones
 				for i, p := range got.power {
-					if c.name == "JMH" && p < whole.power[i]-loss {
-						t.Errorf(
-							"%v against %v: power fell from %.3f to %.3f",
-							size.n,
-							size.n,
-							whole.power,
-							got.power,
-						)
-					}
+					must.Be(t, c.name != "JMH" || p >= whole.power[i]-loss, size.n, "against", size.n,
+						"power fell from", whole.power, "to", got.power)
 				}
 			}
 		})

@@ -34,9 +34,8 @@ func TestInstrumentedApart(t *testing.T) {
 			"both alike" {
 		t.Errorf("%+v", a)
 	}
-	if b.Apart() || b.Verdict != Worse || mixed.TestsSteady != 2 || mixed.Counts[CannotTell] != 1 {
-		t.Errorf("%+v, %+v", b, mixed.Counts)
-	}
+	must.Be(t, !b.Apart() && b.Verdict == Worse && mixed.TestsSteady == 2 && mixed.Counts[CannotTell] == 1, b,
+		mixed.Counts)
 	instrument(before.Data, "events", isA)
 	alike := mustCompare(t, analyzed(t, before.Data), analyzed(t, after.Data), Options{})
 	if a := alike.Changes[0]; a.Apart() || a.Verdict != Worse || a.InstrumentBefore != "events" {
@@ -44,9 +43,7 @@ func TestInstrumentedApart(t *testing.T) {
 	}
 	instrument(before.Data, "columns", isA)
 	other := mustCompare(t, analyzed(t, before.Data), analyzed(t, after.Data), Options{})
-	if !other.Changes[0].Apart() {
-		t.Errorf("columns with events: %+v", other.Changes[0])
-	}
+	must.Be(t, other.Changes[0].Apart(), "columns with events", other.Changes[0])
 }
 
 // TestInstrumentedArms: arms that nothing else distinguishes have a verdict, the cost of
@@ -65,9 +62,7 @@ func TestInstrumentedArms(t *testing.T) {
 		r := mustCompare(t, base, other, Options{Paired: true})
 		must.Equal(t, r.Counts[c.want], 3, "cost of", c.costOf, r.Counts, r.Changes[0].Reason)
 		warned := len(r.Warnings) == 1 && r.Warnings[0].Code == "instrument_cost"
-		if warned != (c.costOf != nil) {
-			t.Errorf("cost of %q: %+v", c.costOf, r.Warnings)
-		}
+		must.Equal(t, warned, (c.costOf != nil), "cost of", c.costOf, r.Warnings)
 		if r := mustCompare(t, other, base, Options{Paired: true}); r.Counts[mirror(c.want)] != 3 {
 			t.Errorf("cost of %q, exchanged: %v", c.costOf, r.Counts)
 		}

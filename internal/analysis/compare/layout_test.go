@@ -48,13 +48,9 @@ func TestLayout(t *testing.T) {
 	}
 	// 1 % of layout and 0.2 % of noise: a share of 0.96
 	large := compared(random, 0.01, true).Changes[0].Layout
-	if large == nil || large.Share < 0.9 || large.Low < 0.8 || large.Blocks != 20 {
-		t.Errorf("%+v", large)
-	}
+	must.Be(t, large != nil && large.Share >= 0.9 && large.Low >= 0.8 && large.Blocks == 20, large)
 	none := compared(random, 0, true).Changes[0].Layout
-	if none == nil || none.Low > 0 || none.High < none.Share {
-		t.Errorf("%+v", none)
-	}
+	must.Be(t, none != nil && none.Low <= 0 && none.High >= none.Share, none)
 	if l := compared(random, 0.01, false).Changes[0].Layout; l != nil {
 		t.Errorf("unpaired: %+v", l)
 	}

@@ -17,9 +17,7 @@ func TestLayoutShares(t *testing.T) {
 	s, ok := layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, -1), block(-1, 1)})
 	must.Be(t, ok && s.Share == 0 && s.Low == 0 && s.Blocks == 4, s, ok)
 	s, ok = layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, 1), block(-1, -1)})
-	if !ok || math.Abs(s.Share-0.5) > 1e-9 || s.Low > s.Share || s.High < s.Share {
-		t.Errorf("%+v, %v", s, ok)
-	}
+	must.Be(t, ok && math.Abs(s.Share-0.5) <= 1e-9 && s.Low <= s.Share && s.High >= s.Share, s, ok)
 }
 
 func TestNothingToEstimate(t *testing.T) {
@@ -60,8 +58,7 @@ func TestLayoutCoverage(t *testing.T) {
 		}
 		rate, half := float64(covered)/experiments, float64(above)/experiments
 		t.Logf("truth %.1f: covered %.3f, above %.3f", truth, rate, half)
-		if rate < 0.93 || rate > 0.98 || half < 0.4 || half > 0.6 {
-			t.Errorf("truth %.1f: covered %.3f, above %.3f", truth, rate, half)
-		}
+		must.Be(t, rate >= 0.93 && rate <= 0.98 && half >= 0.4 && half <= 0.6, "truth", truth, "covered",
+			rate, "above", half)
 	}
 }

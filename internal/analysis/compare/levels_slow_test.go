@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestMachinesAlike prints how often machines that are alike are found to differ: the share of
@@ -55,9 +57,7 @@ func TestMachinesAlike(t *testing.T) {
 		}
 		low, high := Binomial(wrong, tables, 0.95)
 		t.Logf("%-57s %.3f (%.3f, %.3f)", c.name, float64(wrong)/tables, low, high)
-		if c.most > 0 && low > c.most {
-			t.Errorf("%s: more than %v", c.name, c.most)
-		}
+		must.Be(t, c.most <= 0 || low <= c.most, c.name, "more than", c.most)
 	}
 }
 

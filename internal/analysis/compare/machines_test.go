@@ -99,28 +99,23 @@ func TestMachines(t *testing.T) {
 	before.Arm, after.Arm = "base", "new"
 	for _, paired := range []bool{true, false} {
 		r := mustCompare(t, before, after, Options{Paired: paired, Splits: 200})
-		if r.Counts[Worse] != 1 || r.Counts[Same] != 2 || r.Changes[0].Verdict != Worse {
-			t.Errorf("paired %v: %v", paired, r.Counts)
-		}
+		must.Be(t, r.Counts[Worse] == 1 && r.Counts[Same] == 2 && r.Changes[0].Verdict == Worse, "paired",
+			paired, r.Counts)
 		m := r.Changes[1].Machines
 		if m == nil || m.Machines != 3 || m.Corrected > 1e-6 || math.Abs(float64(m.Spread)-0.08) > 0.004 ||
 			m.Share < 0.9 || m.ChangeCorrected < 0.05 {
 			t.Errorf("paired %v: %+v", paired, m)
 		}
-		if !hasWarning(r, "machine_levels") || hasWarning(r, "machine_changes") {
-			t.Errorf("paired %v: %+v", paired, r.Warnings)
-		}
-		if r.Calibration.Low > 0.05 {
-			t.Errorf("paired %v: %+v", paired, r.Calibration)
-		}
+		must.Be(t, hasWarning(r, "machine_levels") && !hasWarning(r, "machine_changes"), "paired", paired,
+			r.Warnings)
+		must.Be(t, r.Calibration.Low <= 0.05, "paired", paired, r.Calibration)
 	}
 	of = onMachines(t, true)
 	before.Doc, before.Data, after.Doc, after.Data = of.Doc, of.Data, of.Doc, of.Data
 	for _, paired := range []bool{true, false} {
 		r := mustCompare(t, before, after, Options{Paired: paired})
-		if !hasWarning(r, "machine_changes") || !strings.Contains(r.Warnings[1].Text, "a:v:x)") {
-			t.Errorf("paired %v: %+v", paired, r.Warnings)
-		}
+		must.Be(t, hasWarning(r, "machine_changes") && strings.Contains(r.Warnings[1].Text, "a:v:x)"),
+			"paired", paired, r.Warnings)
 	}
 }
 

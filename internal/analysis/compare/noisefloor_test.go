@@ -10,9 +10,7 @@ import (
 
 func nearTo(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 1e-4*math.Abs(want) {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
+	must.Be(t, math.Abs(got-want) <= 1e-4*math.Abs(want), what, got, "want", want)
 }
 
 // TestOf: of each execution only the second half counts, and of it the middle three fifths.

@@ -24,9 +24,7 @@ func TestRestartSpreadOf(t *testing.T) {
 		{"low", s.Range[0], 0.4896821429},
 		{"high", s.Range[1], 0.9973527123},
 	} {
-		if math.Abs(c.got-c.want) > 1e-9 {
-			t.Errorf("%s %.12f, want %.12f", c.name, c.got, c.want)
-		}
+		must.Be(t, math.Abs(c.got-c.want) <= 1e-9, c.name, c.got, "want", c.want)
 	}
 }
 

@@ -478,9 +478,7 @@ func TestDetectable(t *testing.T) {
 		}
 		share := float64(found) / float64(tests)
 		t.Logf("%s: a detectable change was found in %.3f of %d keys", c.name, share, tests)
-		if share < 0.75 || share > 0.85 {
-			t.Errorf("%s: %.3f, want 0.8", c.name, share)
-		}
+		must.Be(t, share >= 0.75 && share <= 0.85, c.name, share, "want 0.8")
 	}
 }
 

@@ -143,16 +143,8 @@ func TestSimulationsOfUglyData(t *testing.T) {
 		}
 		low, high := Binomial(wrong, uglyRepetitions, 0.95)
 		percent := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
-		t.Logf(
-			"| %s | %.1f%% | %.1f%% (%.1f, %.1f) | %.0f%% of %d |",
-			u,
-			u.was,
-			percent(wrong, uglyRepetitions),
-			100*low,
-			100*high,
-			percent(remarked, wrong),
-			wrong,
-		)
+		t.Logf("| %s | %.1f%% | %.1f%% (%.1f, %.1f) | %.0f%% of %d |", u, u.was,
+			percent(wrong, uglyRepetitions), 100*low, 100*high, percent(remarked, wrong), wrong)
 		if least, _ := Binomial(wrong, uglyRepetitions, 0.999); u.exchangeable() && least > 0.05 {
 			t.Errorf("%s: %d of %d tables have a false verdict", u, wrong, uglyRepetitions)
 		}

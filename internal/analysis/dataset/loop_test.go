@@ -3,6 +3,8 @@ package dataset
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // loop is n iterations of wall nanoseconds with gaps between them.
@@ -50,15 +52,12 @@ func TestLoop(t *testing.T) {
 		"durations only":                       {LoopOf(nil, []int64{1, 2}, 0), false},
 	} {
 		e := Execution{Loop: c.loop}
-		if got := e.Uncovered(); got != c.uncovered {
-			t.Errorf("%s: uncovered %v: %+v", name, got, c.loop)
-		}
+		must.Equal(t, e.Uncovered(), c.uncovered, name, "uncovered", c.loop)
 		if e.Instrument = "events"; e.Uncovered() {
 			t.Errorf("%s, instrumented", name)
 		}
 	}
 	moved := loop(101, 2_000, 0, always(3_250_000))
-	if math.Abs(moved.Measured-2e-6) > 1e-12 || math.Abs(moved.Outside-0.95*3.2e-3*100/101) > 1e-9 {
-		t.Errorf("%+v", moved)
-	}
+	must.Be(t, math.Abs(moved.Measured-2e-6) <= 1e-12 && math.Abs(moved.Outside-0.95*3.2e-3*100/101) <= 1e-9,
+		moved)
 }

@@ -111,9 +111,8 @@ func TestAlike(t *testing.T) {
 	other := slices.Concat([]float64{10}, slices.Repeat([]float64{1}, 1999))
 	mean, deviation = moments(other)
 	f.add(tab, other, mean, deviation, Default())
-	if f.excess[0] != 0 || shareAbove(f.highest, f.excess[1]) != 1.0/2000 {
-		t.Errorf("excess %v, highest %v", f.excess, f.highest[:3])
-	}
+	must.Be(t, f.excess[0] == 0 && shareAbove(f.highest, f.excess[1]) == 1.0/2000, "excess", f.excess,
+		"highest", f.highest[:3])
 }
 
 // TestShifted: all but the wall times moves by 290 of 300 iterations: 10 to 0, and 5 to 295.

@@ -261,9 +261,8 @@ func TestEventsAndIterations(t *testing.T) {
 	} {
 		ev := &results.Event{TimeNS: c.time, DurationNS: c.duration}
 		if first, after := r.during(ev); first != c.first || after != c.after || r.ended(ev) != c.ended {
-			t.Errorf("%s: [%d,%d), ended in %d; want [%d,%d), %d", c.name, first, after, r.ended(ev),
-				c.first, c.after,
-				c.ended)
+			t.Errorf("%s: [%d,%d), ended in %d; want [%d,%d), %d", c.name, first, after, r.ended(ev), c.first,
+				c.after, c.ended)
 		}
 	}
 }
@@ -323,9 +322,7 @@ func TestExchange(t *testing.T) {
 		k := keyOf(executions, analyses)
 		must.Equal(t, len(k.Statements), c.established, c.name, k.Statements, k.Candidates)
 		for _, s := range k.Statements {
-			if s.Corrected > 10.0/720 || s.Hits != 6 {
-				t.Errorf("%s: %+v", c.name, s)
-			}
+			must.Be(t, s.Corrected <= 10.0/720 && s.Hits == 6, c.name, s)
 		}
 	}
 }
@@ -390,9 +387,8 @@ func TestInjectedAndShifted(t *testing.T) {
 		g := v.generate(rand.New(rand.NewPCG(7, uint64(i))), in)
 		k := g.explained(Default())
 		s := g.score(&k, in)
-		if s.found < 3 || 3*s.right < 2*s.found || s.wrong > 0 {
-			t.Errorf("%s of %s: %+v, %+v", in.cause, in.target, s, k.Statements)
-		}
+		must.Be(t, s.found >= 3 && 3*s.right >= 2*s.found && s.wrong <= 0, in.cause, "of", in.target, s,
+			k.Statements)
 		for c := range 5 {
 			random := rand.New(rand.NewPCG(8, uint64(100*i+c)))
 			g := v.generate(random, in)

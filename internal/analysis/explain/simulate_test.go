@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/parallel"
+	"krund/rig/must"
 )
 
 // heldOut is added to the seeds, so that they are not those with which the thresholds were chosen
@@ -55,8 +56,7 @@ func TestInjections(t *testing.T) {
 		}
 		t.Logf("  precision %.3f, recall %.3f of the %d found of %d injected",
 			float64(all.right)/float64(all.right+all.wrong+all.elsewhere),
-			float64(all.right)/float64(all.found),
-			all.found, all.injected)
+			float64(all.right)/float64(all.found), all.found, all.injected)
 		report(t, "shifted evidence", shifted, nulls)
 	}
 }
@@ -105,9 +105,7 @@ func report(t *testing.T, what string, with, of int) {
 	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
 	t.Logf("  %s: %d of %d keys with any explanation, %.1f %% (%.1f to %.1f)", what, with, of, 100*p,
 		100*(middle-half), 100*(middle+half))
-	if middle-half > 0.05 {
-		t.Errorf("%s: more than 5 %%", what)
-	}
+	must.Be(t, middle-half <= 0.05, what, "more than 5 %")
 }
 
 func (s *score) add(t score) {

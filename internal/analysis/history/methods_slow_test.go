@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 const simulatedRivals = 60
@@ -96,9 +98,7 @@ func TestMethods(t *testing.T) {
 				float64(found)/simulatedRivals, float64(delay)/float64(max(found, 1)))
 		}
 	}
-	if false200["krunctl history"] >= false200["otava"] {
-		t.Errorf("false alerts: %v", false200)
-	}
+	must.Be(t, false200["krunctl history"] < false200["otava"], "false alerts", false200)
 }
 
 // eDivisive is E-divisive with a permutation test within the segments.

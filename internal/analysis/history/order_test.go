@@ -3,6 +3,8 @@ package history
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func pointsAt(x ...float64) []point {
@@ -65,7 +67,5 @@ func TestStatesAndDrift(t *testing.T) {
 	if len(b.Changes) != 0 || b.Autocorrelation != 0 || math.Abs(math.Log(b.Levels[0].Value)-0.03) > 0.015 {
 		t.Errorf("two states: %+v, %v", b.Levels, b.Changes)
 	}
-	if d.Autocorrelation < 0.15 {
-		t.Errorf("drift: %v", d.Autocorrelation)
-	}
+	must.Be(t, d.Autocorrelation >= 0.15, "drift", d.Autocorrelation)
 }

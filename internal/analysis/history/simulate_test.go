@@ -156,9 +156,7 @@ func TestFalseAlerts(t *testing.T) {
 		t.Logf("%-21s %5d alerts in %d looks: %.2f of the bound (%.2f, %.2f); %.3f of the keys drift", k.name,
 			alerts, looks, float64(alerts)/float64(looks)*40/DefaultRate, low*40/DefaultRate,
 			high*40/DefaultRate, float64(drifts)/float64(simulatedKeys))
-		if low > k.limit*DefaultRate/40 {
-			t.Errorf("%s: %d alerts", k.name, alerts)
-		}
+		must.Be(t, low <= k.limit*DefaultRate/40, k.name, alerts, "alerts")
 	}
 }
 

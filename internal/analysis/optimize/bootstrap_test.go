@@ -36,13 +36,9 @@ func TestMedianAtoms(t *testing.T) {
 		for _, a := range medianAtoms(x) {
 			total += a.weight
 			byValue[a.value] += a.weight
-			if a.weight < 0 {
-				t.Errorf("n = %d: %+v", n, a)
-			}
+			must.Be(t, a.weight >= 0, "n =", n, a)
 		}
-		if math.Abs(total-1) > 1e-9 {
-			t.Errorf("n = %d: the probabilities add up to %v", n, total)
-		}
+		must.Be(t, math.Abs(total-1) <= 1e-9, "n =", n, "the probabilities add up to", total)
 		if n > 7 {
 			continue
 		}
@@ -52,9 +48,7 @@ func TestMedianAtoms(t *testing.T) {
 			want[a.value] += a.weight
 		}
 		for v, w := range want {
-			if math.Abs(w-byValue[v]) > 1e-12 {
-				t.Errorf("n = %d: median %v has %v, want %v", n, v, byValue[v], w)
-			}
+			must.Be(t, math.Abs(w-byValue[v]) <= 1e-12, "n =", n, "median", v, "has", byValue[v], "want", w)
 		}
 	}
 }

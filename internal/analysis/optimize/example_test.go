@@ -25,8 +25,7 @@ func Example() {
 		return
 	}
 	r := results[0]
-	fmt.Printf("executions %d, iterations %d: rmad %.4f, %.0f%% saved, %+.1f%% off\n",
-		r.Minimal.At[0], r.Minimal.At[1], r.Minimal.RMAD, 100*r.SavedSeconds/r.Full.Seconds,
-		100*r.AverageDiff)
+	fmt.Printf("executions %d, iterations %d: rmad %.4f, %.0f%% saved, %+.1f%% off\n", r.Minimal.At[0],
+		r.Minimal.At[1], r.Minimal.RMAD, 100*r.SavedSeconds/r.Full.Seconds, 100*r.AverageDiff)
 	// Output: executions 1, iterations 3: rmad 0.0099, 75% saved, +1.0% off
 }

@@ -163,9 +163,7 @@ func (y *tally) add(t *testing.T, r *optimize.Result, m optimize.Metric, row map
 	for column, v := range map[string]float64{"avg": r.Minimal.Summary(m).Average,
 		"full_avg": r.Full.Summary(m).Average, "avg_diff": r.AverageDiff, "time_s": r.Minimal.Seconds,
 		"time_saved": r.SavedSeconds} {
-		if !near(v, real(t, row[column]), 1e-12) {
-			t.Errorf("%s: %s = %v, want %s", r.Name, column, v, row[column])
-		}
+		must.Be(t, near(v, real(t, row[column]), 1e-12), r.Name, column, v, "want", row[column])
 	}
 	instability := real(t, row["instability"])
 	y.measured++
@@ -199,12 +197,10 @@ func (y *tally) report(t *testing.T, m optimize.Metric) {
 	case optimize.RCIW2:
 		allowed = 1 + y.rows/30 // it jumps where values are few: the same estimate expects 1.3%
 	}
-	if y.rows == 0 || y.elsewhere > allowed {
-		t.Errorf("%d of %d configurations are not the authors'", y.elsewhere, y.rows)
-	}
-	if float64(y.near) < 0.8*float64(y.measured) || float64(y.wide) > 0.1*float64(y.intervals) {
-		t.Error("too many values differ")
-	}
+	must.Be(t, y.rows != 0 && y.elsewhere <= allowed, y.elsewhere, "of", y.rows,
+		"configurations are not the authors'")
+	must.Be(t, float64(y.near) >= 0.8*float64(y.measured) && float64(y.wide) <= 0.1*float64(y.intervals),
+		"too many values differ")
 }
 
 // TestIntervals compares the intervals of the full configuration with the range
@@ -286,10 +282,8 @@ func TestSavings(t *testing.T) {
 				"saved_s": got.SavedSeconds, "saved_fraction": got.Saved,
 				"le1pct": got.Within1, "le3pct": got.Within3, "le5pct": got.Within5, "le10pct": got.Within10,
 			} {
-				if math.Abs(v-real(t, row[column])) > 1e-11*max(1, math.Abs(v)) {
-					t.Errorf("%s %s %s: %s = %v, want %s", row["file"], row["variant"], row["metric"], column,
-						v, row[column])
-				}
+				must.Be(t, math.Abs(v-real(t, row[column])) <= 1e-11*max(1, math.Abs(v)), row["file"],
+					row["variant"], row["metric"], column, v, "want", row[column])
 			}
 		}
 	}
@@ -388,9 +382,7 @@ func sameTable(t *testing.T, what string, r optimize.Rates, full, reduced int, f
 	got := []float64{r.FPRMin, r.FPRMax, r.FPRMedian, r.FNRMin, r.FNRMax, r.FNRMedian}
 	must.Be(t, r.Full == full && r.Reduced == reduced, what, r.Full, r.Reduced, "changes", full, reduced)
 	for i, want := range append(fpr[:], fnr[:]...) {
-		if math.Abs(100*got[i]-want) > 0.005+1e-9 {
-			t.Errorf("%s: rates %v, want %v %v", what, got, fpr, fnr)
-		}
+		must.Be(t, math.Abs(100*got[i]-want) <= 0.005+1e-9, what, "rates", got, "want", fpr, fnr)
 	}
 }
 

@@ -47,9 +47,8 @@ func TestCandidates(t *testing.T) {
 	s := suiteOf(Position{3, 5, 5}, noise(1, 0))
 	list := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: DefaultSteps},
 		func(p Position) float64 { return p.cells() })
-	if len(list) != 60 || list[0].at != (Position{1, 3, 1}) || list[59].at != (Position{3, 5, 5}) {
-		t.Errorf("%d candidates, %v first", len(list), list[0])
-	}
+	must.Be(t, len(list) == 60 && list[0].at == (Position{1, 3, 1}) && list[59].at == (Position{3, 5, 5}),
+		len(list), "candidates", list[0], "first")
 	for _, c := range []struct{ outermost, n int }{{1, 60}, {2, 45}, {3, 25}, {9, 25}} {
 		if got := candidates(s.Levels, s.Benchmarks[0].Full, Options{Steps: -1, Outermost: c.outermost},
 			Position.cells); len(got) != c.n {
@@ -202,10 +201,8 @@ func TestThreshold(t *testing.T) {
 		for _, threshold := range []float64{0.001, 0.005, 0.01, 0.02, 0.05, 1} {
 			r := only(t, suiteOf(Position{3, 5, 3}, noise(5, 0.02)), Options{Metric: m, Threshold: threshold,
 				Resamples: 500})
-			if r.Minimal.Seconds > last {
-				t.Errorf("%s: threshold %g takes %g s, a smaller one %g s", m, threshold, r.Minimal.Seconds,
-					last)
-			}
+			must.Be(t, r.Minimal.Seconds <= last, m, "threshold", threshold, "takes", r.Minimal.Seconds,
+				"s, a smaller one", last, "s")
 			if r.Stable && !(r.Minimal.Metric(m) < threshold) {
 				t.Errorf("%s: %g is not below %g", m, r.Minimal.Metric(m), threshold)
 			}

@@ -144,9 +144,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%v is read as %v, %v", r, again, err)
 		}
 	}
-	if _, err := ParseRule("tukey"); err == nil {
-		t.Error("an unknown rule was not refused")
-	}
+	must.Refused(ParseRule("tukey"))(t, "", "an unknown rule was not refused")
 }
 
 func TestRemove(t *testing.T) {

@@ -73,7 +73,5 @@ func TestFindUnionOfShortSeries(t *testing.T) {
 			t.Errorf("%d values: %v, %v", len(series), got, err)
 		}
 	}
-	if _, err := FindUnion([]float64{math.NaN()}, 200); err == nil {
-		t.Error("NaN was not refused")
-	}
+	must.Refused(FindUnion([]float64{math.NaN()}, 200))(t, "", "NaN was not refused")
 }

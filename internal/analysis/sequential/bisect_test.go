@@ -81,12 +81,9 @@ func TestRight(t *testing.T) {
 		right, blocks, steps := s.run(simulated, 1)
 		t.Logf("%+v: right %.3f, %.1f blocks in %.1f steps; repeated %.0f blocks", s, right, blocks, steps,
 			s.repeated())
-		if right < 0.95-3*math.Sqrt(0.05*0.95/float64(simulated)) && s.between == 0 {
-			t.Errorf("%+v: right %.3f", s, right)
-		}
-		if s.effect > 0 && s.between == 0 && blocks > 1.05*s.repeated() {
-			t.Errorf("%+v: %.1f blocks", s, blocks)
-		}
+		must.Be(t, right >= 0.95-3*math.Sqrt(0.05*0.95/float64(simulated)) || s.between != 0, s, "right",
+			right)
+		must.Be(t, s.effect <= 0 || s.between != 0 || blocks <= 1.05*s.repeated(), s, blocks, "blocks")
 	}
 }
 
@@ -128,9 +125,7 @@ func TestSkip(t *testing.T) {
 		}
 		d = Bisect(q, versions)
 	}
-	if d.Action != Found || d.First != 3 || d.Last != 5 || d.Change < 1.1 || d.Change > 1.11 {
-		t.Errorf("%+v", d)
-	}
+	must.Be(t, d.Action == Found && d.First == 3 && d.Last == 5 && d.Change >= 1.1 && d.Change <= 1.11, d)
 }
 
 // TestExact: differences without noise are decided, too, and equal ones are no change.
@@ -147,8 +142,7 @@ func TestExact(t *testing.T) {
 			versions[d.Version].Differences = append(versions[d.Version].Differences, x)
 			d = Bisect(q, versions)
 		}
-		if change == 0 && d.Action != Same || change > 0 && (d.Action != Found || d.Version != 2) {
-			t.Errorf("change %v: %+v", change, d)
-		}
+		must.Be(t, (change != 0 || d.Action == Same) && (change <= 0 || d.Action == Found && d.Version == 2),
+			"change", change, d)
 	}
 }

@@ -57,16 +57,12 @@ func TestJMH(t *testing.T) {
 		}
 		for what, kept := range map[string]Kept{"levels": r.Level, "classes": r.Class,
 			"similarities": r.Similar, "levels within 1 %": r.Within[0]} {
-			if kept.Of != len(groups) || kept.Share() < 0.95 {
-				t.Errorf("%s: %+v", what, kept)
-			}
+			must.Be(t, kept.Of == len(groups) && kept.Share() >= 0.95, what, kept)
 		}
 	}
 	replay("similar", 5, 0.05)
 	replay("minimum", 3, 0.05)
 	identical := IdenticalOf(groups, Policy{Minimum: 3, Alpha: 0.05, Margin: 0.01}, 1000, 1)
 	t.Logf("%d keys, %d tables of identical code: %d false", len(groups), identical.Tables, identical.False)
-	if identical.Low > 0.05 {
-		t.Errorf("%+v", identical)
-	}
+	must.Be(t, identical.Low <= 0.05, identical)
 }

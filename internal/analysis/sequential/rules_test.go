@@ -96,9 +96,7 @@ func TestIntervals(t *testing.T) {
 		const half = 0.8206965893446
 		for i, want := range []float64{math.Exp(0.4), math.Exp(0.4 - half), math.Exp(0.4 + half)} {
 			got := *[]*float64{q.Estimate, q.Low, q.High}[i]
-			if math.Abs(got/want-1) > 1e-7 {
-				t.Errorf("%s: %v, want %v", q.Rule, got, want)
-			}
+			must.Be(t, math.Abs(got/want-1) <= 1e-7, q.Rule, got, "want", want)
 		}
 	}
 }
@@ -126,9 +124,7 @@ func TestReplay(t *testing.T) {
 		got.Seconds != (Saving{600, 300}) || got.Level != (Kept{1, 1}) || got.Groups[0].Needed != 5 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := ParseReplayable("halfwidth+nonsense"); err == nil {
-		t.Error("an unknown policy is accepted")
-	}
+	must.Refused(ParseReplayable("halfwidth+nonsense"))(t, "", "an unknown policy is accepted")
 }
 
 // TestUsual: of the other keys that have three executions, the middle one varies by 2 %. The first

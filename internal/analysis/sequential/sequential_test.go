@@ -3,6 +3,8 @@ package sequential
 import (
 	"math"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestLogE compares with R: log(integrate(dt(t, nu, ncp = d sqrt(n)) dnorm(d, 0, sqrt(10))) / dt(t,
@@ -25,9 +27,7 @@ func TestLogE(t *testing.T) {
 			t.Errorf("%v: log e is %.12g, R has %.12g", test.values, got, test.logE)
 		}
 		half := s.Half(test.alpha)
-		if math.Abs(half/test.half-1) > 1e-7 {
-			t.Errorf("%v: half width %.12g, R has %.12g", test.values, half, test.half)
-		}
+		must.Be(t, math.Abs(half/test.half-1) <= 1e-7, test.values, "half width", half, "R has", test.half)
 		if got := s.LogE(s.Mean + half); math.Abs(got+math.Log(test.alpha)) > 1e-9 {
 			t.Errorf("%v: at the end of the interval log e is %v", test.values, got)
 		}
@@ -69,8 +69,6 @@ func TestLogMajority(t *testing.T) {
 			b, _ := math.Lgamma(float64(n - k + 1))
 			sum += math.Exp(choose-a-b+LogMajority(k, n)) * math.Pow(0.5, float64(n))
 		}
-		if math.Abs(sum-1) > 1e-12 {
-			t.Errorf("after %d executions the mean of the e-value is %v", n, sum)
-		}
+		must.Be(t, math.Abs(sum-1) <= 1e-12, "after", n, "executions the mean of the e-value is", sum)
 	}
 }

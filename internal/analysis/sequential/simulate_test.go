@@ -111,9 +111,7 @@ func share(t *testing.T, name string, series int, limit float64, is func(r *rand
 	}
 	low, high := compare.Binomial(count, series, 0.99)
 	t.Logf("%-55s %.4f (%.4f to %.4f)", name, float64(count)/float64(series), low, high)
-	if low > limit {
-		t.Errorf("%s: %d of %d series, limit %v", name, count, series, limit)
-	}
+	must.Be(t, low <= limit, name, count, "of", series, "series, limit", limit)
 }
 
 func TestFalseVerdicts(t *testing.T) {

@@ -70,13 +70,10 @@ func compareCases(t *testing.T, c *casesFile) {
 				p.Verdict)
 		}
 		x, y := SAX(p.X, DefaultFrames, DefaultAlphabet), SAX(p.Y, DefaultFrames, DefaultAlphabet)
-		if string(x) != p.SaxX || string(y) != p.SaxY {
-			t.Errorf("%s: words %s and %s, want %s and %s", p.Case, x, y, p.SaxX, p.SaxY)
-		}
+		must.Be(t, string(x) == p.SaxX && string(y) == p.SaxY, p.Case, "words", x, "and", y, "want", p.SaxX,
+			"and", p.SaxY)
 		phrases := []int{LZ76(x), LZ76(y), LZ76(append(x, y...))}
-		if !reflect.DeepEqual(phrases, p.LZ76) {
-			t.Errorf("%s: phrases %v, want %v", p.Case, phrases, p.LZ76)
-		}
+		must.Be(t, reflect.DeepEqual(phrases, p.LZ76), p.Case, "phrases", phrases, "want", p.LZ76)
 		compared++
 	}
 	for _, s := range c.Sax {
@@ -142,14 +139,12 @@ func TestFixtureBenchmarks(t *testing.T) {
 			t.Errorf("%s: %v, %d above, %s; want %v, %d, %v", want.ID, got.Averages, got.Above, got.Verdict,
 				want.Avg, want.Above, want.Dissimilar)
 		}
-		if len(got.Pairs) != len(want.Pairs) {
-			t.Fatalf("%s: %d pairs, want %d", want.ID, len(got.Pairs), len(want.Pairs))
-		}
+		must.Need(t, len(got.Pairs) == len(want.Pairs), want.ID, len(got.Pairs), "pairs, want",
+			len(want.Pairs))
 		for i := range want.Pairs {
 			pairs++
-			if !nearAll(got.Pairs[i][:], want.Pairs[i]) {
-				t.Errorf("%s: pair %d is %v, want %v", want.ID, i, got.Pairs[i], want.Pairs[i])
-			}
+			must.Be(t, nearAll(got.Pairs[i][:], want.Pairs[i]), want.ID, "pair", i, got.Pairs[i], "want",
+				want.Pairs[i])
 		}
 		for i, f := range series.Forks {
 			word := SAX(f, DefaultFrames, DefaultAlphabet)
@@ -163,10 +158,8 @@ func TestFixtureBenchmarks(t *testing.T) {
 			t.Errorf("%s: SAME %+v, want %+v", want.ID, got.Same, want.Same)
 		}
 		for i := range want.Same.D {
-			if !nearAll(got.Same.Distances[i], want.Same.D[i]) {
-				t.Errorf("%s: distances of %d are %v, want %v", want.ID, i, got.Same.Distances[i],
-					want.Same.D[i])
-			}
+			must.Be(t, nearAll(got.Same.Distances[i], want.Same.D[i]), want.ID, "distances of", i, "are",
+				got.Same.Distances[i], "want", want.Same.D[i])
 		}
 		for linkage, height := range want.Same.LastMerge {
 			l := must.Get(ParseLinkage(linkage))(t)

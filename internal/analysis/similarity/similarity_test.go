@@ -46,14 +46,12 @@ func TestOutlierIsNamed(t *testing.T) {
 		"of two executions neither is the outlier", two)
 	three := of(t, [][]float64{level(1, 50, 9), level(2, 50, 1), level(3, 50, 1), level(4, 50, 90),
 		level(5, 50, 90), level(6, 50, 90)})
-	if len(three.Outliers) != 0 || three.Same.Count != 3 {
-		t.Errorf("half is no majority: outliers %v, clusters %v", three.Outliers, three.Same.Clusters)
-	}
+	must.Be(t, len(three.Outliers) == 0 && three.Same.Count == 3, "half is no majority: outliers",
+		three.Outliers, "clusters", three.Same.Clusters)
 	most := of(t, [][]float64{level(1, 50, 9), level(3, 50, 1), level(4, 50, 90), level(5, 50, 90),
 		level(6, 50, 90)})
-	if !slices.Equal(most.Outliers, []int{0, 1}) || most.Rest != Similar {
-		t.Errorf("outliers %v, clusters %v, the rest %s", most.Outliers, most.Same.Clusters, most.Rest)
-	}
+	must.Be(t, slices.Equal(most.Outliers, []int{0, 1}) && most.Rest == Similar, "outliers", most.Outliers,
+		"clusters", most.Same.Clusters, "the rest", most.Rest)
 }
 
 func TestDegenerate(t *testing.T) {
@@ -70,9 +68,7 @@ func TestDegenerate(t *testing.T) {
 	}
 	for _, big := range []float64{1e308, 5e-324, -1e300} {
 		r := of(t, [][]float64{{big, big / 2, big}, {big, big / 2, big}})
-		if r.Verdict != Similar || r.Same.Dissimilar {
-			t.Errorf("%g: %+v, %+v", big, r.Averages, r.Same)
-		}
+		must.Be(t, r.Verdict == Similar && !r.Same.Dissimilar, big, r.Averages, r.Same)
 	}
 	for _, runs := range [][][]float64{{{}}, {{1}, {}}, {{1, math.NaN()}}, {{1}, {math.Inf(1)}}} {
 		if _, err := Of(runs, Options{}); !errors.Is(err, ErrData) {
@@ -100,9 +96,8 @@ func TestUnequalLengths(t *testing.T) {
 			t.Errorf("%d and %d: %v, want %v", p.i, p.j, r.Pair(p.i, p.j), want)
 		}
 	}
-	if r.Used != 450 || !slices.Equal(r.Lengths, []int{500, 450, 700}) {
-		t.Errorf("lengths %v, %d used", r.Lengths, r.Used)
-	}
+	must.Be(t, r.Used == 450 && slices.Equal(r.Lengths, []int{500, 450, 700}), "lengths", r.Lengths, r.Used,
+		"used")
 }
 
 func (r *Result) pair(i, j int) []float64 {
@@ -137,9 +132,7 @@ func TestLaws(t *testing.T) {
 		for j := range i {
 			m, w := r.pair(i, j), back.pair(3-i, 3-j)
 			for _, k := range []int{0, 2, 3, 4} {
-				if !near(m[k], w[k]) {
-					t.Errorf("%s of %d and %d: %v and %v", names[k], i, j, m[k], w[k])
-				}
+				must.Be(t, near(m[k], w[k]), names[k], "of", i, "and", j, m[k], "and", w[k])
 			}
 		}
 		if m := of(t, [][]float64{runs[i], runs[i]}).Pair(0, 1); m.Above(0.15) > 0 {
@@ -172,16 +165,12 @@ func FuzzOf(f *testing.F) {
 		}
 		r, err := Of(runs, Options{Frames: int(frames), Alphabet: int(letters)})
 		if err != nil {
-			if !errors.Is(err, ErrData) && !errors.Is(err, ErrSettings) {
-				t.Fatal(err)
-			}
+			must.Need(t, errors.Is(err, ErrData) || errors.Is(err, ErrSettings), err)
 			return
 		}
 		for _, m := range r.Pairs {
 			for k, v := range m {
-				if !(v >= 0 && v <= 1) {
-					t.Fatalf("%s is %v for %v", names[k], v, runs)
-				}
+				must.Need(t, v >= 0 && v <= 1, names[k], v, "for", runs)
 			}
 		}
 		if r.Same != nil && (math.IsNaN(r.Same.LastMerge) || r.Same.Count < 1 ||

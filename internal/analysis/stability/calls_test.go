@@ -43,9 +43,8 @@ func TestCalls(t *testing.T) {
 	want := must.Get(Of(series, []Criterion{CV}, p))(t)
 	p.Calls, p.Step = calls, Auto
 	got := must.Get(Of(means, []Criterion{CV}, p))(t)
-	if got.Step != (Length{Iterations: 1}) || got.FullSeconds != 3*30 {
-		t.Errorf("step %v, full %v s", got.Step, got.FullSeconds)
-	}
+	must.Be(t, got.Step == (Length{Iterations: 1}) && got.FullSeconds == 3*30, "step", got.Step, "full",
+		got.FullSeconds, "s")
 	for i := range want.Criteria {
 		w, g := want.Criteria[i], got.Criteria[i]
 		for e := range w.Warmups {
@@ -56,9 +55,8 @@ func TestCalls(t *testing.T) {
 				continue
 			}
 			for k, v := range x.Values {
-				if !within(y.Values[k], v, 1e-12) {
-					t.Errorf("execution %d, step %d: cv %v, want %v", e+1, k+1, y.Values[k], v)
-				}
+				must.Be(t, within(y.Values[k], v, 1e-12), "execution", e+1, "step", k+1, "cv",
+					y.Values[k], "want", v)
 			}
 		}
 		if w.Used != g.Used || w.Quality.Same != g.Quality.Same ||
@@ -67,9 +65,7 @@ func TestCalls(t *testing.T) {
 		}
 	}
 	p.Step = Length{Seconds: 2} // two iterations each: too few
-	if _, err := Of(means, []Criterion{CV}, p); err == nil {
-		t.Error("20 steps are enough for 25")
-	}
+	must.Refused(Of(means, []Criterion{CV}, p))(t, "", "20 steps are enough for 25")
 }
 
 // TestStopped: executions that the watcher ended are left out with that reason, and a key without
@@ -96,7 +92,6 @@ func TestStopped(t *testing.T) {
 	if out := doc.Keys[0].LeftOut; len(out) != 1 || out[0].Execution != 2 || out[0].Problem != want {
 		t.Errorf("%+v", out)
 	}
-	if !strings.HasPrefix(doc.Keys[1].Problem, "its executions were ended by [stop.iterations]") {
-		t.Error(doc.Keys[1].Problem)
-	}
+	must.Be(t, strings.HasPrefix(doc.Keys[1].Problem, "its executions were ended by [stop.iterations]"),
+		doc.Keys[1].Problem)
 }

@@ -121,11 +121,8 @@ func TestFixtureDecisions(t *testing.T) {
 				for profile, want := range map[Profile]int{Study: fork.Recorded, JMH: fork.JMH,
 					Paper: fork.Paper} {
 					executions++
-					if got := (Rule{Criterion: c, Profile: profile}).Warmup(missing(fork.Values),
-						5); got != want {
-						t.Errorf("%s %s %s, execution %d: stop %d, want %d", b["benchmark"], c, profile, f+1,
-							got, want)
-					}
+					must.Equal(t, (Rule{Criterion: c, Profile: profile}).Warmup(missing(fork.Values), 5),
+						want, b["benchmark"], c, profile, "execution", f+1, "stop")
 				}
 			}
 			// Of CV the file has the changes, not the values.
@@ -277,9 +274,7 @@ func TestFixtureDistributions(t *testing.T) {
 		var got []float64
 		for i, h := range steps {
 			got = append(got, q.next(h))
-			if !within(got[i], exact[i], 1e-9) {
-				t.Errorf("%s: CV of step %d is %v, want %v", name, i+1, got[i], exact[i])
-			}
+			must.Be(t, within(got[i], exact[i], 1e-9), name, "CV of step", i+1, got[i], "want", exact[i])
 		}
 		p.Exact = false
 		for _, run := range []struct {
@@ -327,10 +322,8 @@ func TestFixtureDistributions(t *testing.T) {
 				sd, mean := (want.Q95-want.Q05)/between, meanOf(got)
 				tolerance := 4*sd*math.Sqrt(1/float64(len(got))+1/float64(want.N)) + 0.5
 				compared++
-				if math.Abs(mean-want.Mean) > tolerance {
-					t.Errorf("%s %s: stops at %v on average, want %v ± %v", name, expected, mean, want.Mean,
-						tolerance)
-				}
+				must.Be(t, math.Abs(mean-want.Mean) <= tolerance, name, expected, "stops at", mean,
+					"on average, want", want.Mean, "±", tolerance)
 			}
 		}
 	}
@@ -402,14 +395,11 @@ func TestFixtureSeries(t *testing.T) {
 					stop = 0
 				}
 				must.Equal(t, stop, want.Stop[f], b.ID, profile, "execution", f+1, "stops at")
-				if !within(o.Values[f], want.Values[f], 1e-9) {
-					t.Errorf("%s %s: CV after execution %d is %v, want %v", b.ID, profile, f+1, o.Values[f],
-						want.Values[f])
-				}
+				must.Be(t, within(o.Values[f], want.Values[f], 1e-9), b.ID, profile, "CV after execution",
+					f+1, o.Values[f], "want", want.Values[f])
 			}
-			if o.Reached != (want.Forks > 0) || o.Reached && o.Used != want.Forks {
-				t.Errorf("%s %s: %d executions, want %d", b.ID, profile, o.Used, want.Forks)
-			}
+			must.Be(t, o.Reached == (want.Forks > 0) && (!o.Reached || o.Used == want.Forks), b.ID, profile,
+				o.Used, "executions, want", want.Forks)
 		}
 	}
 	t.Logf("%d benchmarks compared", len(file.Benchmarks))

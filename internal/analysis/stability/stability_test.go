@@ -45,10 +45,8 @@ func TestOf(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, o := range r.Criteria {
-		if !o.Reached || o.Used != 2 || o.Saved < 0.7 || !o.Quality.Same || o.Quality.Change > 0.001 {
-			t.Errorf("%s: %d executions (%v), %v saved, %+v", o.Criterion, o.Used, o.Reached, o.Saved,
-				o.Quality)
-		}
+		must.Be(t, o.Reached && o.Used == 2 && o.Saved >= 0.7 && o.Quality.Same && o.Quality.Change <= 0.001,
+			o.Criterion, o.Used, "executions", o.Reached, o.Saved, "saved", o.Quality)
 		for e, w := range o.Warmups {
 			steps := Cut(series[e], r.Step, 0)
 			if len(w.Values) != w.Steps || w.From != steps.Ends[w.Steps-1] || w.To != steps.Ends[w.Steps+9] {
@@ -107,9 +105,8 @@ func TestDegenerate(t *testing.T) {
 		if o.Criterion == KLD {
 			want = 6
 		}
-		if o.Warmups[0].Steps != want || o.Used != 2 || !o.Quality.Same || o.Quality.Change > 1e-12 {
-			t.Errorf("constant, %s: %+v", o.Criterion, o)
-		}
+		must.Be(t, o.Warmups[0].Steps == want && o.Used == 2 && o.Quality.Same && o.Quality.Change <= 1e-12,
+			"constant", o.Criterion, o)
 	}
 	zero := make([]float64, 100)
 	r = must.Get(Of([][]float64{zero, zero}, Criteria, quick()))(t)
@@ -213,9 +210,7 @@ func TestRules(t *testing.T) {
 
 func TestCut(t *testing.T) {
 	s := Cut([]float64{0.4, 0.4, 0.4, 1.5, 0, 0.9, 0.05}, Length{Seconds: 1}, 0)
-	if !slices.Equal(s.Ends, []int{3, 4}) || math.Abs(s.Took(0, 2)-2.7) > 1e-12 {
-		t.Errorf("%+v", s)
-	}
+	must.Be(t, slices.Equal(s.Ends, []int{3, 4}) && math.Abs(s.Took(0, 2)-2.7) <= 1e-12, s)
 	// 0.04 s make three calls in 100 ms, which are 0.12 s.
 	s = Cut([]float64{0.04, 0.04, 0.3, 0}, Length{Seconds: 0.5}, 0.1)
 	if h := s.Histogram(0, 1); !slices.Equal(s.Ends, []int{3}) ||
@@ -307,9 +302,8 @@ func FuzzSimilarity(f *testing.F) {
 		}
 		for _, v := range []Variance{TwoPass, OnePass} {
 			s, back := similarityOf(values[:at], values[at:], v), similarityOf(values[at:], values[:at], v)
-			if !(s >= 0 && s <= 1) || math.Abs(s-back) > 1e-9 {
-				t.Errorf("%v and %v are %v alike, the other way %v", values[:at], values[at:], s, back)
-			}
+			must.Be(t, s >= 0 && s <= 1 && math.Abs(s-back) <= 1e-9, values[:at], "and", values[at:], "are",
+				s, "alike, the other way", back)
 		}
 	})
 }
@@ -345,9 +339,8 @@ func FuzzOf(f *testing.F) {
 		}
 		r, err := Of(series, Criteria, p)
 		if err != nil {
-			if !errors.Is(err, ErrData) && !errors.Is(err, ErrShort) && !errors.Is(err, ErrParameters) {
-				t.Fatal(err)
-			}
+			must.Need(t, errors.Is(err, ErrData) || errors.Is(err, ErrShort) || errors.Is(err, ErrParameters),
+				err)
 			return
 		}
 		for _, o := range r.Criteria {

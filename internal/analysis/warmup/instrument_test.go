@@ -29,9 +29,8 @@ func TestInstrumentedIsMarked(t *testing.T) {
 			strings.Contains(p.Warnings[0].Text, "instrumented ("+p.Instrument+")")
 	}
 	clean, events, mixed := analyze("", ""), analyze("events", "events"), analyze("events", "", "events")
-	if clean.Instrument != "" || marked(clean) || clean.InputHash == events.InputHash {
-		t.Errorf("clean: %+v", clean.Warnings)
-	}
+	must.Be(t, clean.Instrument == "" && !marked(clean) && clean.InputHash != events.InputHash, "clean",
+		clean.Warnings)
 	must.Be(t, events.Instrument == "events" && marked(events) && events.Status.Analysed == 2, "events",
 		events)
 	if mixed.Status != (StatusCounts{Analysed: 2, Refused: 1}) || mixed.Executions[1].Problem !=

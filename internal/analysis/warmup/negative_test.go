@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/steady"
+	"krund/rig/must"
 )
 
 // rounds is a document of one key with a level per round; those marked are not flat.
@@ -49,9 +50,8 @@ func TestControlWarnings(t *testing.T) {
 			continue
 		}
 		for i, w := range list {
-			if w.Code != warnControl || !strings.Contains(w.Text, test.want[i]) {
-				t.Errorf("%s: %q, want %q", name, w.Text, test.want[i])
-			}
+			must.Be(t, w.Code == warnControl && strings.Contains(w.Text, test.want[i]), name, w.Text, "want",
+				test.want[i])
 		}
 	}
 	if list := controlWarnings(rounds(append([]float64{1.1}, usual...), 3), nil); len(list) != 0 {

@@ -139,9 +139,8 @@ func TestNothingIsDropped(t *testing.T) {
 			"execution", i+1, e.Status, e.Problem, want.status, want.problem)
 	}
 	must.Equal(t, mixed.Executions[2].Iterations, 17, "the crashed execution", "iterations, want 17")
-	if mixed.Iterations == nil || *mixed.Iterations != 400 {
-		t.Errorf("analysed executions have %v iterations, want 400", mixed.Iterations)
-	}
+	must.Be(t, mixed.Iterations != nil && *mixed.Iterations == 400, "analysed executions have",
+		mixed.Iterations, "iterations, want 400")
 }
 
 // marshal returns the document as it is stored.
@@ -155,10 +154,8 @@ func TestSameForAnyNumberOfWorkers(t *testing.T) {
 	d := experiment()
 	want := marshal(t, mustAnalyze(t, d, quick(classify.Paper), Options{}))
 	for _, workers := range []int{1, 2, 7} {
-		if got := marshal(t, mustAnalyze(t, d, quick(classify.Paper),
-			Options{Workers: workers})); got != want {
-			t.Errorf("%d workers give another document", workers)
-		}
+		must.Equal(t, marshal(t, mustAnalyze(t, d, quick(classify.Paper), Options{Workers: workers})), want,
+			workers, "workers give another document")
 	}
 	changed := quick(classify.Paper)
 	changed.Seed++
@@ -173,9 +170,8 @@ func TestStoredDocumentIsTheSame(t *testing.T) {
 	var again Document
 	must.Do(t, json.Unmarshal([]byte(text), &again))
 	must.Equal(t, marshal(t, &again), text, "reading and writing the document changes it")
-	if strings.Contains(text, `: null,`) && strings.Contains(text, `"outliers": null`) {
-		t.Error("an empty list is null")
-	}
+	must.Be(t, !strings.Contains(text, `: null,`) || !strings.Contains(text, `"outliers": null`),
+		"an empty list is null")
 }
 
 func TestUnchangedPairsAreTakenOver(t *testing.T) {
@@ -223,9 +219,8 @@ func TestColumns(t *testing.T) {
 	p.Column = dataset.CoreCycles
 	doc := mustAnalyze(t, d, p, Options{})
 	pair := &doc.Pairs[0]
-	if doc.Unit != "cycles" || pair.Classification != "warmup" || pair.SteadySeconds == nil {
-		t.Errorf("cycles: unit %q, %q, steady after %v", doc.Unit, pair.Classification, pair.SteadySeconds)
-	}
+	must.Be(t, doc.Unit == "cycles" && pair.Classification == "warmup" && pair.SteadySeconds != nil,
+		"cycles: unit", doc.Unit, pair.Classification, "steady after", pair.SteadySeconds)
 	if s := pair.SteadySeconds; s != nil && math.Abs(s.Median-100) > 3 {
 		t.Errorf("the first 100 iterations took %v s on the wall clock", s.Median)
 	}
@@ -278,10 +273,8 @@ func TestWarnings(t *testing.T) {
 	d.Add(key.Key{Benchmark: "odd"}, completed(wall(level(r, 300, 1))))
 	d.Add(key.Key{Benchmark: "round"}, completed(wall(constant(1000, 0.1))))
 	doc = mustAnalyze(t, d, quick(classify.Paper), Options{})
-	if got := codes("odd"); got != "[few_executions unequal_lengths few_iterations below_delta "+
-		"zero_durations dependence]" {
-		t.Errorf("odd: %s", got)
-	}
+	must.Equal(t, codes("odd"),
+		"[few_executions unequal_lengths few_iterations below_delta "+"zero_durations dependence]", "odd")
 	d.Problems = []string{"record 7 is damaged"}
 	if w := mustAnalyze(t, d, quick(classify.Paper), Options{}).Warnings; len(w) != 1 ||
 		w[0].Text != d.Problems[0] {

@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/analysis/warmupend"
 	"krund/internal/experiment/fixtures"
+	"krund/rig/must"
 )
 
 // annotated returns the series with a steady state according to the study: 21 benchmarks with 10
@@ -59,9 +60,7 @@ func annotated(t *testing.T) []warmupend.LabeledSeries {
 		var values [][]float64
 		if json.Unmarshal(s.Values, &values) != nil {
 			values = [][]float64{nil}
-			if err := json.Unmarshal(s.Values, &values[0]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(s.Values, &values[0]))
 		}
 		for i, f := range values {
 			for k := range f {
@@ -89,16 +88,12 @@ func logRows(t *testing.T, title string, rows []warmupend.Row, short int) {
 func TestPolicies(t *testing.T) {
 	list := annotated(t)
 	rows, short, err := warmupend.Of(list, batches(), 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	logRows(t, "annotated", append(techniques(t, list), rows...), short)
 	for _, h := range warmupend.Heights {
 		made := warmupend.Inject(list, h, batches(), 1)
 		rows, short, err := warmupend.Of(made, batches(), 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		logRows(t, fmt.Sprintf("injected, %v", h), rows, short)
 		analyze := rows[len(rows)-1]
 		for _, r := range rows {

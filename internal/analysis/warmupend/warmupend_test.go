@@ -27,9 +27,7 @@ func TestIsOff(t *testing.T) {
 		{0.90, 0.94, true},   // middle 0.92
 		{0.955, 0.96, false}, // middle 0.9575
 	} {
-		if got := warmupend.IsOff(c.low, c.high); got != c.want {
-			t.Errorf("%v to %v: %v", c.low, c.high, got)
-		}
+		must.Equal(t, warmupend.IsOff(c.low, c.high), c.want, c.low, "to", c.high)
 	}
 }
 

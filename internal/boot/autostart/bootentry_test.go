@@ -34,8 +34,7 @@ const (
 func (l *lab) write(name, text string) *lab {
 	l.t.Helper()
 	path := filepath.Join(l.dir, name)
-	must.Do(l.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text),
-		0o644)))
+	must.Do(l.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 	return l
 }
 
@@ -190,9 +189,7 @@ func TestCheckRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.lab.entry(c.entry, c.loader).Ask(t.Context())
 			must.Refuse(t, err, c.want, "error", "want one with")
-			if len(c.lab.calls) > 0 {
-				t.Errorf("something was changed: %q", c.lab.calls)
-			}
+			must.Be(t, len(c.lab.calls) == 0, "something was changed", c.lab.calls)
 		})
 	}
 }

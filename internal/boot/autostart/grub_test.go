@@ -54,9 +54,7 @@ func FuzzNextEntry(f *testing.F) {
 	f.Add([]byte("# GRUB Environment Block\nnext_entry=a\\"))
 	f.Fuzz(func(t *testing.T, block []byte) {
 		entry, err := nextEntry(block)
-		if err == nil && len(entry) > len(block) || err != nil && entry != "" {
-			t.Errorf("%q, %v", entry, err)
-		}
+		must.Be(t, (err != nil || len(entry) <= len(block)) && (err == nil || entry == ""), entry, err)
 	})
 }
 

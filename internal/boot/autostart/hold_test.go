@@ -21,9 +21,7 @@ func TestHasArgument(t *testing.T) {
 		"krund.holding": false, "xkrund.hold": false,
 		"quiet -- krund.hold": false, `"krund.hold"`: true,
 	} {
-		if got := autostart.HasArgument(cmdline, autostart.HoldArgument); got != want {
-			t.Errorf("%q: %t, want %t", cmdline, got, want)
-		}
+		must.Equal(t, autostart.HasArgument(cmdline, autostart.HoldArgument), want, cmdline)
 	}
 }
 

@@ -88,9 +88,7 @@ func TestRunningKernel(t *testing.T) {
 		k, err := autostart.RunningKernel(machine(t, files))
 		must.Be(t, k.Image == c.image && k.Initrd == c.initrd && (err != nil) == (c.image == ""), c.name, k,
 			"error", err, c.image, c.initrd)
-		if err == nil && k.Cmdline != "root=/dev/sda1 nohz_full=1" {
-			t.Errorf("%s: command line %q", c.name, k.Cmdline)
-		}
+		must.Be(t, err != nil || k.Cmdline == "root=/dev/sda1 nohz_full=1", c.name, "command line", k.Cmdline)
 	}
 }
 

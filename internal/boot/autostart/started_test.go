@@ -36,9 +36,7 @@ func TestInUnit(t *testing.T) {
 		file := filepath.Join(root, "proc/self/cgroup")
 		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
 		must.Do(t, os.WriteFile(file, []byte(test.cgroup), 0o644))
-		if got := autostart.InUnit(test.unit, sysroot.New(root)); got != test.want {
-			t.Errorf("%s: %t, want %t", test.name, got, test.want)
-		}
+		must.Equal(t, autostart.InUnit(test.unit, sysroot.New(root)), test.want, test.name)
 	}
 	must.Be(t, !autostart.InUnit("krund@a.service", sysroot.New(t.TempDir())),
 		"without /proc a process is in a unit")

@@ -219,9 +219,7 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 				t.Errorf("left %v, %v", left, err)
 			}
 			for _, dir := range []string{"sync multi-user.target.wants", "sync bench.target.wants"} {
-				if !slices.Contains(r.events, dir) {
-					t.Errorf("no %q in %q", dir, r.events)
-				}
+				must.Be(t, slices.Contains(r.events, dir), "no", dir, "in", r.events)
 			}
 		})
 	}

@@ -85,9 +85,8 @@ func TestLookChangesNothing(t *testing.T) {
 					row.Status == "" {
 					t.Errorf("row %+v", row)
 				}
-				if row.Fails() && row.Fix == "" && row.Detail == "" {
-					t.Errorf("a demand that fails without a word of help: %+v", row)
-				}
+				must.Be(t, !row.Fails() || row.Fix != "" || row.Detail != "",
+					"a demand that fails without a word of help", row)
 				names[row.Name] = true
 			}
 			for _, name := range []string{"frequency", "turbo", "temperature", "kernel_log", "counters perf",

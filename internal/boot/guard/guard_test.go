@@ -108,9 +108,7 @@ func TestReleased(t *testing.T) {
 	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
 		t.Errorf("a dismissed guard said %q, %v", said, err)
 	}
-	if err := g.Dismiss(); err == nil {
-		t.Error("no error although the guard is gone")
-	}
+	must.Refuse(t, g.Dismiss(), "", "no error although the guard is gone")
 }
 
 func TestLeft(t *testing.T) {
@@ -131,9 +129,7 @@ func TestRestarting(t *testing.T) {
 	if said, err := io.ReadAll(log); err != nil || string(said) != "as expected, restore /x/test.krun\n" {
 		t.Errorf("the guard said %q, %v", said, err)
 	}
-	if err := g.AnnounceRestart(); err == nil {
-		t.Error("no error although the guard is gone")
-	}
+	must.Refuse(t, g.AnnounceRestart(), "", "no error although the guard is gone")
 }
 
 func TestGuardThatDoesNotStart(t *testing.T) {

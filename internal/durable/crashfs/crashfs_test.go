@@ -88,9 +88,7 @@ func TestPanicOnCut(t *testing.T) {
 	must.Be(t, errors.Is(err, crashfs.ErrPowerCut) && errors.Is(deferred, crashfs.ErrPowerCut), err,
 		"deferred", deferred)
 	defer func() {
-		if r := recover(); r != "a bug" {
-			t.Errorf("another panic became %v", r)
-		}
+		must.Equal(t, recover(), "a bug", "another panic became")
 	}()
 	_ = crashfs.Run(func() error { panic("a bug") })
 }

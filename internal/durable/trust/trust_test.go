@@ -73,8 +73,7 @@ func TestVerdict(t *testing.T) {
 		}, "exp belongs to user 4711", ""},
 		{"alice's link in a sticky directory", func(s string) error {
 			return errors.Join(os.Rename(s+"/exp", s+"/real"), os.Symlink("real", s+"/exp"),
-				os.Lchown(s+"/exp", alice, 0),
-				os.Chmod(s, 0o777|fs.ModeSticky))
+				os.Lchown(s+"/exp", alice, 0), os.Chmod(s, 0o777|fs.ModeSticky))
 		}, "exp belongs to user 4711", "exp is a link of user 4711 in a directory that all users can " +
 			"write; `rm "},
 		{"root's link in a sticky directory", func(s string) error {
@@ -83,8 +82,7 @@ func TestVerdict(t *testing.T) {
 		}, "", ""},
 		{"a link through a directory for all", func(s string) error {
 			return errors.Join(os.Mkdir(s+"/open", 0o755), os.Chmod(s+"/open", 0o777),
-				os.Rename(s+"/exp", s+"/real"),
-				os.Symlink("open/../real", s+"/exp"))
+				os.Rename(s+"/exp", s+"/real"), os.Symlink("open/../real", s+"/exp"))
 		}, "open can be changed", "open can be changed"},
 	}
 	for _, test := range tests {

@@ -86,9 +86,7 @@ func TestFixtures(t *testing.T) {
 			})
 			must.Equal(t, len(left), len(f.left), "sentences instead of")
 			for i, s := range left {
-				if i < len(f.left) && !strings.HasPrefix(s, f.left[i]) {
-					t.Errorf("%q\n    instead of %q", s, f.left[i])
-				}
+				must.Be(t, i >= len(f.left) || strings.HasPrefix(s, f.left[i]), s, "instead of", f.left[i])
 			}
 			_, err = config.Parse("/x/x.toml", []byte(c.TOML), "lab1", doctor.Settings())
 			if all := strings.HasSuffix(f.name, "all_skip.krun"); all != (err != nil) ||
@@ -99,9 +97,7 @@ func TestFixtures(t *testing.T) {
 	}
 	for _, path := range fixtures.Glob(t, "krun", "*", "*.krun") {
 		name := filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
-		if !seen[name] && name != "tests/corrupt.krun" {
-			t.Errorf("%s is not in the table", name)
-		}
+		must.Be(t, seen[name] || name == "tests/corrupt.krun", name, "is not in the table")
 	}
 	if _, err := Convert(load(t, fixtures.Path(t, "krun/tests/corrupt.krun"))); err == nil ||
 		err.Error() != "line 6: [ is not closed" {
@@ -242,9 +238,8 @@ func TestConstructs(t *testing.T) {
 		if strings.HasPrefix(c.want, "line ") {
 			got = strings.Join(e.left, "\n")
 		}
-		if !strings.HasPrefix(c.want, "line ") && got != c.want || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s\n    instead of %s; %q", c.name, got, c.want, e.left)
-		}
+		must.Be(t, (strings.HasPrefix(c.want, "line ") || got == c.want) && strings.Contains(got, c.want),
+			c.name, got, "instead of", c.want, e.left)
 	}
 }
 

@@ -232,9 +232,7 @@ func TestStaleLocks(t *testing.T) {
 	must.Do(t, os.WriteFile(live, []byte(strconv.Itoa(os.Getpid())), 0o600))
 	must.Do(t, m.removeStaleLocks())
 	for name := range locks {
-		if _, err := os.Stat(m.path(name)); err == nil {
-			t.Errorf("%s is still there", name)
-		}
+		must.Refused(os.Stat(m.path(name)))(t, "", name, "is still there")
 	}
 	must.Get(os.Stat(live))(t, "a lock that holds was removed")
 	must.Do(t, os.Remove(live))
@@ -299,18 +297,14 @@ func TestKillUser(t *testing.T) {
 	go func() { reaped <- victim.Wait() }()
 	must.Do(t, killUser(t.Context(), Account{UID: testUID, GID: testUID, Own: true}))
 	checkDead(t, marker)
-	if err := <-reaped; err == nil {
-		t.Error("the shell was not killed")
-	}
+	must.Refuse(t, <-reaped, "", "the shell was not killed")
 	if left := userProcesses(testUID); len(left) != 0 {
 		t.Errorf("processes %v are left", left)
 	}
 	must.Do(t, bystander.Process.Kill(), "another user's process was killed")
 	_ = bystander.Wait() // killed
 	for _, a := range []Account{{}, {UID: testUID}, {Own: true}, {UID: -1, Own: true}} {
-		if err := killUser(t.Context(), a); err == nil {
-			t.Errorf("%+v: would kill", a)
-		}
+		must.Refuse(t, killUser(t.Context(), a), "", a, "would kill")
 	}
 }
 

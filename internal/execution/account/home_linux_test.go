@@ -16,9 +16,7 @@ func TestHomeInMemory(t *testing.T) {
 	m := testMachine(t, "")
 	m.home = 1 << 20
 	t.Cleanup(func() {
-		if err := unmountHome(m.path(accountHome)); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, unmountHome(m.path(accountHome)))
 	})
 	if _, _, err := m.fresh(t.Context()); errors.Is(err, unix.EPERM) {
 		t.Skip(err)

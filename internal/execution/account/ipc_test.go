@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 func TestParseObjects(t *testing.T) {
@@ -35,9 +37,7 @@ func FuzzParseObjects(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		list, err := parseObjects(text, "shmid")
 		for _, o := range list {
-			if err == nil && (o.id < 0 || o.uid < 0 || o.maker < 0) {
-				t.Errorf("%+v", o)
-			}
+			must.Be(t, err != nil || o.id >= 0 && o.uid >= 0 && o.maker >= 0, o)
 		}
 	})
 }

@@ -27,9 +27,7 @@ func checkDead(t *testing.T, marker string) {
 	files := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	for _, f := range files {
 		text, err := os.ReadFile(f)
-		if err == nil && bytes.Contains(text, []byte(marker)) {
-			t.Errorf("still alive: %s %q", f, text)
-		}
+		must.Be(t, err != nil || !bytes.Contains(text, []byte(marker)), "still alive", f, text)
 	}
 }
 

@@ -28,9 +28,7 @@ func btrfs(t *testing.T) string {
 		}
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, unix.Unmount(dir, unix.MNT_DETACH))
 	})
 	return dir
 }

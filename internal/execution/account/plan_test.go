@@ -42,12 +42,9 @@ func FuzzPasswd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, passwd, group []byte) {
 		users, groups := parsePasswd(passwd), parseGroups(group)
 		old, remove, err := planRemove(users)
-		if err == nil && (old == nil) != (len(remove) == 0) {
-			t.Fatalf("%+v with %q", old, remove)
-		}
-		if old != nil && (old.uid <= 0 || old.comment != accountComment || old.home != accountHome) {
-			t.Fatalf("would remove %+v", old)
-		}
+		must.Need(t, err != nil || (old == nil) == (len(remove) == 0), old, "with", remove)
+		must.Need(t, old == nil || old.uid > 0 && old.comment == accountComment && old.home == accountHome,
+			"would remove", old)
 		for _, goos := range []string{"linux", "openbsd"} {
 			if add, err := planAdd(goos, users, groups, 0); err == nil && add[len(add)-1] != accountName {
 				t.Fatalf("%q", add)

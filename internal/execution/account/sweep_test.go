@@ -40,9 +40,7 @@ func write(t *testing.T, name string) {
 func exists(t *testing.T, name string) bool {
 	t.Helper()
 	_, err := os.Lstat(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
+	must.Need(t, err == nil || errors.Is(err, fs.ErrNotExist), err)
 	return err == nil
 }
 

@@ -22,9 +22,7 @@ func testGroup(t *testing.T) string {
 		t.Skip("no control groups:", err)
 	}
 	t.Cleanup(func() {
-		if err := os.Remove(g.dir); err != nil {
-			t.Errorf("the group is not empty: %v", err)
-		}
+		must.Do(t, os.Remove(g.dir), "the group is not empty")
 	})
 	return name
 }
@@ -55,9 +53,7 @@ func TestRemoveGroup(t *testing.T) {
 	for range 2 { // the second time it is gone already
 		must.Do(t, RemoveGroup(name))
 	}
-	if _, err := os.Stat(g.dir); err == nil {
-		t.Errorf("%s is still there", g.dir)
-	}
+	must.Refused(os.Stat(g.dir))(t, "", g.dir, "is still there")
 	mustSucceed(t, c) // and it can be made again
 }
 
@@ -74,9 +70,7 @@ func TestGroupIsCleared(t *testing.T) {
 	c.Cgroup = name
 	run := must.Get(Runner{}.Run(t.Context(), c))(t)
 	checkDead(t, marker)
-	if err := old.Wait(); err == nil {
-		t.Error("the old process was not killed")
-	}
+	must.Refuse(t, old.Wait(), "", "the old process was not killed")
 	if len(run.Findings) != 1 || !strings.Contains(run.Findings[0], "killed 1 processes of an earlier run") {
 		t.Errorf("findings %q", run.Findings)
 	}

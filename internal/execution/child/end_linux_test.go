@@ -33,9 +33,7 @@ func TestSignalsAreData(t *testing.T) {
 		if run.NotStarted != nil || run.Exit != nil || run.Signal != want || run.TimedOut || run.Interrupted {
 			t.Errorf("%s: got %s", name, describe(run))
 		}
-		if odd := len(run.Findings) > 0; odd != (name == "KILL") {
-			t.Errorf("%s: findings %q", name, run.Findings)
-		}
+		must.Equal(t, len(run.Findings) > 0, (name == "KILL"), name, "findings", run.Findings)
 	}
 }
 
@@ -190,9 +188,7 @@ func TestOtherChildrenLive(t *testing.T) {
 	if err != nil || !run.Interrupted {
 		t.Fatalf("%v: %s", err, describe(run))
 	}
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-started)
 	checkDead(t, marker)
 	for _, cmd := range []*exec.Cmd{before, during} {
 		must.Do(t, cmd.Process.Kill(), "another child of the daemon was harmed")

@@ -52,7 +52,6 @@ func TestManyLines(t *testing.T) {
 	for i := 1; i <= n; i++ {
 		fmt.Fprintln(&want, i)
 	}
-	if run.Stdout.Text != want.String() || run.Stderr.Text != want.String() {
-		t.Errorf("%d and %d bytes, want %d", run.Stdout.Bytes, run.Stderr.Bytes, want.Len())
-	}
+	must.Be(t, run.Stdout.Text == want.String() && run.Stderr.Text == want.String(), run.Stdout.Bytes, "and",
+		run.Stderr.Bytes, "bytes, want", want.Len())
 }

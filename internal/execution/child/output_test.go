@@ -59,9 +59,8 @@ func FuzzHeadTailBuffer(f *testing.F) {
 			!utf8.ValidString(got.Text) {
 			t.Fatalf("limit %d: %+v", int(limit)+1, got)
 		}
-		if len(k.head)+len(k.tail) > int(limit)+1 {
-			t.Fatalf("keeps %d and %d bytes of %d", len(k.head), len(k.tail), int(limit)+1)
-		}
+		must.Need(t, len(k.head)+len(k.tail) <= int(limit)+1, "keeps", len(k.head), "and", len(k.tail),
+			"bytes of", int(limit)+1)
 		if !got.Truncated {
 			must.Need(t, got.Text == strings.ToValidUTF8(string(text), "\uFFFD"), got.Text, "for", text)
 			return

@@ -42,9 +42,7 @@ func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("1 (a) b) R 1 2 3"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := parseStat(text)
-		if err == nil && p.PID < 1 {
-			t.Errorf("%q: %+v", text, p)
-		}
+		must.Be(t, err != nil || p.PID >= 1, text, p)
 	})
 }
 

@@ -162,9 +162,8 @@ func TestUser(t *testing.T) {
 	} {
 		must.Equal(t, statusLine(run.Stdout.Text, name), want)
 	}
-	if !strings.HasSuffix(run.Stdout.Text, "\n1000\n") {
-		t.Errorf("oom_score_adj: %q", run.Stdout.Text[len(run.Stdout.Text)-20:])
-	}
+	must.Be(t, strings.HasSuffix(run.Stdout.Text, "\n1000\n"), "oom_score_adj",
+		run.Stdout.Text[len(run.Stdout.Text)-20:])
 	if s := run.Seen; s.UID != 65534 || s.GID != 65533 || !slices.Equal(s.Groups, []int{17, 1234}) {
 		t.Errorf("seen %+v", s)
 	}
@@ -248,9 +247,8 @@ func TestDescriptors(t *testing.T) {
 	}
 	for fd, link := range got {
 		// What the part's own Go runtime has opened does not count.
-		if !strings.HasPrefix(link, "anon_inode:") && !strings.HasPrefix(link, "/sys/fs/cgroup/") {
-			t.Errorf("descriptor %s, %q, was not handed over", fd, link)
-		}
+		must.Be(t, strings.HasPrefix(link, "anon_inode:") || strings.HasPrefix(link, "/sys/fs/cgroup/"),
+			"descriptor", fd, link, "was not handed over")
 	}
 	must.Get(files[0].Stat())(t, "the daemon's file was closed")
 }
@@ -288,9 +286,7 @@ func TestPriorityAndProcessors(t *testing.T) {
 	must.Be(t, len(got) >= 2 && got[0] == "7 0" && got[1] == "Cpus_allowed_list:\t0", got)
 	// Ordinary users may write that file ten times a second, all of them together.
 	refused := len(run.Findings) > 0 && os.Geteuid() != 0
-	if len(got) > 2 && !refused && !strings.HasSuffix(got[2], " nice 7") {
-		t.Errorf("autogroup %q", got[2])
-	}
+	must.Be(t, len(got) <= 2 || refused || strings.HasSuffix(got[2], " nice 7"), "autogroup", got[2])
 	if s := run.Seen; s.Nice != 7 || s.Policy != "SCHED_OTHER" || !slices.Equal(s.CPUs, []int{0}) {
 		t.Errorf("seen %+v", s)
 	}

@@ -57,9 +57,8 @@ func FuzzParseStatus(f *testing.F) {
 	f.Add([]byte(reportLine(f, report{Step: "user"})))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := parseStatus(text)
-		if err == nil && r.Ready && strings.HasSuffix(string(text), "}\nx\x02\x00") {
-			t.Errorf("%q: a failure is lost", text)
-		}
+		must.Be(t, err != nil || !r.Ready || !strings.HasSuffix(string(text), "}\nx\x02\x00"), text,
+			"a failure is lost")
 	})
 }
 
@@ -76,9 +75,7 @@ func TestOrderKeepsBytes(t *testing.T) {
 		!reflect.DeepEqual(toStrings(o.Env), c.Env) {
 		t.Errorf("bytes were changed: %+v", o)
 	}
-	if _, err := decodeStartRequest([]byte("{")); err == nil {
-		t.Error("half a request is accepted")
-	}
+	must.Refused(decodeStartRequest([]byte("{")))(t, "", "half a request is accepted")
 }
 
 func TestStageArgs(t *testing.T) {

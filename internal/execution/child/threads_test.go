@@ -56,9 +56,8 @@ func FuzzParseThread(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := parseStat(text)
 		got, threadErr := parseThread(text)
-		if threadErr == nil && (err != nil || got.name != p.Name || got.start != p.Start) {
-			t.Errorf("%+v, but %+v, %v", got, p, err)
-		}
+		must.Be(t, threadErr != nil || err == nil && got.name == p.Name && got.start == p.Start, got, "but",
+			p, err)
 		_, _ = parseSchedstat(text) // only that it returns
 	})
 }

@@ -198,9 +198,7 @@ func FuzzDynamic(f *testing.F) {
 	f.Add([]byte(elfFile("$ORIGIN", "libx.so")))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := readDynamic(bytes.NewReader(text))
-		if err != nil && (d.needed != nil || d.runPath != "") {
-			t.Errorf("%+v beside %v", d, err)
-		}
+		must.Be(t, err == nil || d.needed == nil && d.runPath == "", d, "beside", err)
 		must.Be(t, len(d.needed) <= mostEntries && len(d.runPath) <= mostName, len(d.needed), "libraries")
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // measured returns the record of an execution that ran a benchmark with this hash; "": no
@@ -152,9 +153,7 @@ func TestLatestLinear(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		others, _ := l.Others()
 		runtime.ReadMemStats(&after)
-		if len(others) != keys {
-			t.Errorf("%d executions of other programs, want %d", len(others), keys)
-		}
+		must.Equal(t, len(others), keys, "executions of other programs")
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	if few, many := allocated(100), allocated(800); many > 16*few {

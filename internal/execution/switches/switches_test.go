@@ -113,9 +113,8 @@ func FuzzParse(f *testing.F) {
 		runs, _ := newLog([]int{0}, []ring{{list, !ok}}, map[int32]string{}, stopped).Others([]int{100}, 0,
 			math.MaxInt64, 1000)
 		for i, r := range runs {
-			if r.Duration < 0 || r.PID <= 0 || r.PID == 100 || i > 0 && r.Start < runs[i-1].Start {
-				t.Fatalf("%+v", runs)
-			}
+			must.Need(t,
+				r.Duration >= 0 && r.PID > 0 && r.PID != 100 && (i <= 0 || r.Start >= runs[i-1].Start), runs)
 		}
 	})
 }
@@ -145,10 +144,6 @@ func TestOthers(t *testing.T) {
 
 // TestRefused: a recording that is not possible has a reason, and leaves nothing open.
 func TestRefused(t *testing.T) {
-	if _, err := Open(sysroot.New(t.TempDir()), nil); err == nil {
-		t.Error("the processors of a machine without files")
-	}
-	if _, err := Open(sysroot.New("/"), []int{8000}); err == nil {
-		t.Error("processor 8000")
-	}
+	must.Refused(Open(sysroot.New(t.TempDir()), nil))(t, "", "the processors of a machine without files")
+	must.Refused(Open(sysroot.New("/"), []int{8000}))(t, "", "processor 8000")
 }

@@ -38,9 +38,8 @@ func TestJudgeCountersSound(t *testing.T) {
 		t.Errorf("reasons %q, violations %v; want none", j.Reasons(), j.Violations)
 	}
 	must.Equal(t, j.BusyThreshold, 36_000_000, "threshold", "want a hundredth of the rate of MPERF")
-	if math.Abs(j.Ratios[0]-1) > 1e-12 || !math.IsNaN(j.Ratios[1]) {
-		t.Errorf("ratios %v; want 1 and none", j.Ratios)
-	}
+	must.Be(t, math.Abs(j.Ratios[0]-1) <= 1e-12 && math.IsNaN(j.Ratios[1]), "ratios", j.Ratios,
+		"want 1 and none")
 }
 
 func TestJudgeCounters(t *testing.T) {
@@ -127,9 +126,7 @@ func TestJudgeCounters(t *testing.T) {
 					"would never be accepted")
 			}
 			for i, want := range test.want {
-				if !strings.Contains(j.Reasons()[i], want) {
-					t.Errorf("reason %q; want %q in it", j.Reasons()[i], want)
-				}
+				must.Contain(t, j.Reasons()[i], want, "reason", "in it")
 			}
 		})
 	}
@@ -180,9 +177,8 @@ func TestWeightedRatio(t *testing.T) {
 			sum, weight = sum+r*float64(m), weight+float64(m)
 		}
 		got := JudgeCounters(run, CounterLimits{Tolerance: 0.03, BusyThreshold: 1}).Ratios[0]
-		if got < least*(1-1e-12) || got > most*(1+1e-12) || math.Abs(got-sum/weight) > 1e-9*got {
-			t.Fatalf("seed %d: ratio %v; want %v, between %v and %v", seed, got, sum/weight, least, most)
-		}
+		must.Need(t, got >= least*(1-1e-12) && got <= most*(1+1e-12) && math.Abs(got-sum/weight) <= 1e-9*got,
+			"seed", seed, "ratio", got, "want", sum/weight, "between", least, "and", most)
 	}
 }
 
@@ -193,9 +189,8 @@ func TestSuggest(t *testing.T) {
 	busy := CounterRun{WallNS: second, Cores: []CoreCounts{{APERF: []uint64{3_600_000_000, 3_672_000_000},
 		MPERF: []uint64{3_600_000_000, 3_600_000_000}}}}
 	got := must.Get(Suggest(idle, busy))(t)
-	if got.Tolerance != 0.03 || math.Abs(got.BusyThreshold-math.Sqrt(4e5*3.6e9)) > 1 {
-		t.Errorf("%+v; want 1.5 times the 2%% seen, and the geometric mean of 4e5 and 3.6e9", got)
-	}
+	must.Be(t, got.Tolerance == 0.03 && math.Abs(got.BusyThreshold-math.Sqrt(4e5*3.6e9)) <= 1, got,
+		"want 1.5 times the 2% seen, and the geometric mean of 4e5 and 3.6e9")
 	if j := JudgeCounters(busy, got); len(j.Reasons()) > 0 {
 		t.Errorf("the busy calibration run itself is refused: %q", j.Reasons())
 	}

@@ -79,9 +79,8 @@ func TestIterationsWithinTheProcess(t *testing.T) {
 				t.Errorf("%s because of %q; want an error with %q and %q", o.Outcome, text,
 					test.want, test.hint)
 			}
-			if test.hint == "" && strings.Contains(text, "does the suite") {
-				t.Errorf("a guess of the unit in %q", text)
-			}
+			must.Be(t, test.hint != "" || !strings.Contains(text, "does the suite"), "a guess of the unit in",
+				text)
 		})
 	}
 }

@@ -115,9 +115,7 @@ func TestStartFails(t *testing.T) {
 		})
 	}
 	o := Options{Program: "/nonexistent/krunctl", CPU: someCPU(), Buffer: os.Stdin}
-	if _, err := Start(o); err == nil {
-		t.Error("a program that does not exist was started")
-	}
+	must.Refused(Start(o))(t, "", "a program that does not exist was started")
 }
 
 // TestPlace: the watcher has its processor and user, and the descriptors.

@@ -111,9 +111,7 @@ func TestRun(t *testing.T) {
 			if got := said[len(said)-1]; !reflect.DeepEqual(got, test.want) || flag != test.flag {
 				t.Errorf("%+v, flag %v; want %+v, %v", got, flag, test.want, test.flag)
 			}
-			if !reflect.DeepEqual(said[0], Report{Threshold: 0.5}) {
-				t.Errorf("the first report is %+v", said[0])
-			}
+			must.Be(t, reflect.DeepEqual(said[0], Report{Threshold: 0.5}), "the first report is", said[0])
 		})
 	}
 }

@@ -114,9 +114,7 @@ func TestBundle(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "leftover")); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("a file of an earlier attempt was kept")
 	}
-	if _, err := Unpack(bytes.NewReader(first), dir, nil); err == nil {
-		t.Error("an existing directory was replaced")
-	}
+	must.Refused(Unpack(bytes.NewReader(first), dir, nil))(t, "", "an existing directory was replaced")
 }
 
 // TestCopies: a directory is packed at another place, which the configuration names.
@@ -253,9 +251,7 @@ func FuzzUnpack(f *testing.F) {
 			}
 			return nil
 		})
-		if walkErr != nil && err == nil {
-			t.Error(walkErr)
-		}
+		must.Be(t, walkErr == nil || err != nil, walkErr)
 	})
 }
 
@@ -265,8 +261,7 @@ func FuzzPath(f *testing.F) {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if checkPath(name) == nil && (!filepath.IsLocal(name) || strings.Contains(name, ".krun/")) {
-			t.Errorf("%q", name)
-		}
+		must.Be(t, checkPath(name) != nil || filepath.IsLocal(name) && !strings.Contains(name, ".krun/"),
+			name)
 	})
 }

@@ -62,17 +62,14 @@ null = true
 			t.Errorf("%s: %+v, %s; want %+v", name, vm, entry, want)
 		}
 	}
-	if c.Experiment.Order != config.OrderBlocked || !c.Arms[2].Null || c.Arms[1].Revision != "1a2b3c" {
-		t.Errorf("order %s, arms %+v", c.Experiment.Order, c.Arms)
-	}
+	must.Be(t, c.Experiment.Order == config.OrderBlocked && c.Arms[2].Null && c.Arms[1].Revision == "1a2b3c",
+		"order", c.Experiment.Order, "arms", c.Arms)
 	var names []string
 	for _, k := range c.Keys() {
 		names = append(names, k.String())
 	}
-	if got := strings.Join(names, " "); got != "b:C:v@base b:C:v@new b:C:v@again "+
-		"b:Py:v@base b:Py:v@new b:Py:v@again" {
-		t.Error(got)
-	}
+	must.Equal(t, strings.Join(names, " "),
+		"b:C:v@base b:C:v@new b:C:v@again "+"b:Py:v@base b:Py:v@new b:Py:v@again")
 	for _, name := range []string{"b:C:v", "b:C:v@other"} {
 		k := must.Get(key.Parse(name))(t)
 		if _, _, _, err := c.Lookup(k); err == nil {
@@ -146,9 +143,8 @@ variants = ["v"]
 args = ["-j", "off"]
 `)
 	vm, _, _, err := c.Lookup(key.Key{Benchmark: "b", VM: "Py", Variant: "v", Arm: "new"})
-	if err != nil || vm.Path != "/lab/python3" || len(c.Arms) != 3 || c.Arms[2].Name != "third" {
-		t.Errorf("%v, %+v, %+v", err, vm, c.Arms)
-	}
+	must.Be(t, err == nil && vm.Path == "/lab/python3" && len(c.Arms) == 3 && c.Arms[2].Name == "third", err,
+		vm, c.Arms)
 }
 
 // TestInstrument: an arm's level, or that of one VM in it, replaces the VM's; a null arm has the

@@ -200,9 +200,7 @@ func TestKeysAreInKrunsOrder(t *testing.T) {
 	want := []string{"nbody:PyPy:default-python", "nbody:C:default-c", "nbody:C:fast.c", "fasta:C:default-c",
 		"fasta:C:fast.c"}
 	must.EqualList(t, got, want)
-	if c.Slots() != 20 {
-		t.Errorf("%d slots", c.Slots())
-	}
+	must.Equal(t, c.Slots(), 20, "slots")
 	c.Keys()[0] = key.Key{}
 	must.Be(t, c.Keys()[0] != (key.Key{}), "Keys hands out its own slice")
 }
@@ -263,15 +261,11 @@ func TestControls(t *testing.T) {
 	}
 	must.Equal(t, c.Control("aslr").Whole("value"), 0, "aslr.value")
 	must.Equal(t, c.Control("overcommit").Whole("mode"), 2, "overcommit.mode")
-	if got := c.Control("shield").Text("cpus") + " " +
-		c.Control("shield").Text("type"); got != "1-3,5 isolated" {
-		t.Errorf("shield is %s", got)
-	}
+	must.Equal(t, c.Control("shield").Text("cpus")+" "+c.Control("shield").Text("type"), "1-3,5 isolated",
+		"shield is")
 	must.EqualList(t, c.Control("services").List("stop"), []string{"cron.service"}, "services.stop")
 	must.Be(t, c.Control("turbo").Flag("msr") && !c.Control("frequency").Flag("free"), "flags are wrong")
-	if len(c.Controls) != len(doctor.Settings()) {
-		t.Errorf("%d controls, %d names", len(c.Controls), len(doctor.Settings()))
-	}
+	must.Equal(t, len(c.Controls), len(doctor.Settings()), "controls", "names")
 }
 
 func TestUnknownControlIsABug(t *testing.T) {

@@ -32,8 +32,7 @@ func TestGoldenMistakes(t *testing.T) {
 	for i, line := range strings.Split(string(text), "\n") {
 		marked := strings.Contains(line, "  # ")
 		reported := strings.Contains(err.Error(), "mistakes.toml:"+strconv.Itoa(i+1)+": ")
-		if marked != reported && !strings.Contains(line, "'''") {
-			t.Errorf("line %d: marked %v, reported %v: %s", i+1, marked, reported, line)
-		}
+		must.Be(t, marked == reported || strings.Contains(line, "'''"), "line", i+1, "marked", marked,
+			"reported", reported, line)
 	}
 }

@@ -79,9 +79,8 @@ func TestLocateDepth(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, line, err := locate(test.text)
-		if (err != nil) != test.deep || err != nil && line != test.line {
-			t.Errorf("%s: line %d, error %v", test.name, line, err)
-		}
+		must.Be(t, (err != nil) == test.deep && (err == nil || line == test.line), test.name, "line", line,
+			"error", err)
 	}
 }
 

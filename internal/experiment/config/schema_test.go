@@ -172,9 +172,8 @@ func TestDocsHaveEveryKeyAndDefault(t *testing.T) {
 			"benchmarks.NAME.parameter":
 			want = "none"
 		}
-		if strings.Trim(normal, "`") != want && normal != want {
-			t.Errorf("%s: documented default %s, in fact %s", path, normal, want)
-		}
+		must.Be(t, strings.Trim(normal, "`") == want || normal == want, path, "documented default", normal,
+			"in fact", want)
 	}
 	for path := range documented {
 		t.Errorf("%s is documented, but is no key", path)

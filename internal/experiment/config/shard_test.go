@@ -27,9 +27,7 @@ func TestWithoutShard(t *testing.T) {
 			t.Errorf("%s: %s, %v, want the same as %s: %v", c.name, got, err, want, c.same)
 		}
 	}
-	if _, err := WithoutShard("x"); err == nil {
-		t.Error("no TOML is no error")
-	}
+	must.Refused(WithoutShard("x"))(t, "", "no TOML is no error")
 }
 
 // TestWithShard: the part holds under each name of the machine, and no section of the configuration

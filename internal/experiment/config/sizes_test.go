@@ -60,9 +60,7 @@ func TestSizes(t *testing.T) {
 			slots += test.executions
 		}
 	}
-	if c.Slots() != slots {
-		t.Errorf("%d slots, want %d", c.Slots(), slots)
-	}
+	must.Equal(t, c.Slots(), slots, "slots")
 }
 
 // TestQuickSizes: a quick run does not do more of a benchmark that has numbers of its own.

@@ -41,15 +41,13 @@ func TestTrusted(t *testing.T) {
 		{"a file that a group may write", func(_, path string) error { return os.Chmod(path, 0o664) },
 			"chmod go-w", "chmod go-w"},
 		{"a directory in which others may put another file", func(dir, _ string) error {
-			return os.Chmod(dir,
-				0o777)
+			return os.Chmod(dir, 0o777)
 		},
 			"can be changed by others", "can be changed by others"},
 		{"a directory of another user", func(dir, _ string) error { return os.Chown(dir, mallory, 0) },
 			"belongs to user 4712", ""},
 		{"a directory above of another user", func(dir, _ string) error {
-			return os.Chown(filepath.Dir(dir),
-				mallory, 0)
+			return os.Chown(filepath.Dir(dir), mallory, 0)
 		},
 			"belongs to user 4712", ""},
 		{"a file of another user", func(_, path string) error { return os.Chown(path, mallory, 0) },
@@ -66,9 +64,8 @@ func TestTrusted(t *testing.T) {
 		c := must.Get(Open(path, "host", known()))(t)
 		for reboot, want := range map[string]string{RebootHardware: test.atBoot, RebootNone: test.byHand} {
 			err := c.Trusted(reboot)
-			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s, reboot %s: %v, want %q", test.name, reboot, err, want)
-			}
+			must.Be(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
+				test.name, "reboot", reboot, err, "want", want)
 		}
 		if parsed, err := Parse(path, []byte(minimal), "host", known()); err != nil ||
 			parsed.Trusted(RebootHardware) != nil {

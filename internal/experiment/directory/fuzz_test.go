@@ -35,8 +35,6 @@ func FuzzListsLock(f *testing.F) {
 	f.Add("1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0 EOF\n", 4711)
 	f.Add("1: -> FLOCK  ADVISORY  WRITE 4712 08:01:1312 0 EOF\n", 4712)
 	f.Fuzz(func(t *testing.T, list string, pid int) {
-		if listsLock(list, pid) && !strings.Contains(list, "FLOCK") {
-			t.Errorf("process %d in %q", pid, list)
-		}
+		must.Be(t, !listsLock(list, pid) || strings.Contains(list, "FLOCK"), "process", pid, "in", list)
 	})
 }

@@ -34,8 +34,6 @@ func TestListsLock(t *testing.T) {
 		"2: POSIX  ADVISORY  READ 4713 08:01:4714 128 128\n3: FLOCK  ADVISORY  READ -1 08:01:7 0 EOF\n"
 	for pid, want := range map[int]bool{4711: true, 4712: false, 4713: false, 4714: false, 471: false,
 		7: false} {
-		if got := listsLock(list, pid); got != want {
-			t.Errorf("process %d: %t", pid, got)
-		}
+		must.Equal(t, listsLock(list, pid), want, "process", pid)
 	}
 }

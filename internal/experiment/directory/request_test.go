@@ -43,9 +43,8 @@ func TestRequestOnFullDisk(t *testing.T) {
 		if asked, askedErr := f.Asked(Stop); asked != room || askedErr != nil || (err == nil) != room {
 			t.Errorf("room for an empty file %t: error %v, asked %t, %v", room, err, asked, askedErr)
 		}
-		if err != nil && !errors.Is(err, syscall.ENOSPC) {
-			t.Errorf("error %v does not say that the disk is full", err)
-		}
+		must.Be(t, err == nil || errors.Is(err, syscall.ENOSPC), "error", err,
+			"does not say that the disk is full")
 		if n := len(fsys.Files()); room && n != 1 || !room && n > 1 {
 			t.Errorf("%d files: something is left over", n)
 		}

@@ -79,9 +79,7 @@ func TestMatch(t *testing.T) {
 	for _, test := range tests {
 		p := must.Get(key.ParsePattern(test.pattern))(t)
 		k := must.Get(key.Parse(test.key))(t)
-		if got := p.Match(k); got != test.want {
-			t.Errorf("%s matches %s: got %v, want %v", p, k, got, test.want)
-		}
+		must.Equal(t, p.Match(k), test.want, p, "matches", k)
 	}
 }
 
@@ -133,9 +131,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		k, err := key.Parse(s)
 		p, patternErr := key.ParsePattern(s)
-		if patternErr == nil && p.String() != s {
-			t.Errorf("pattern %q is written back as %q", s, p)
-		}
+		must.Be(t, patternErr != nil || p.String() == s, "pattern", s, "is written back as", p)
 		if err != nil {
 			must.Equal(t, k, (key.Key{}), s, "a key beside an error")
 			return

@@ -22,12 +22,8 @@ func crowd() results.Record {
 		many[i] = fmt.Sprintf("process %d (sh) of the benchmark cannot be killed: state D", 4_000_000+i)
 	}
 	long := strings.Repeat("x", 1<<20)
-	r.Reasons, r.Process.Findings, r.Machine.KernelLog.Lines = append(
-		[]string{long},
-		many...), many, slices.Repeat(
-		many,
-		10,
-	)
+	r.Reasons, r.Process.Findings, r.Machine.KernelLog.Lines = append([]string{long},
+		many...), many, slices.Repeat(many, 10)
 	r.Library = &results.Library{State: "done", Error: long, Findings: many}
 	r.CounterReason, r.Process.CgroupReason = long, long
 	r.Process.NotStarted = &results.StartFailure{Step: "exec", Text: long}

@@ -54,9 +54,8 @@ func TestEveryFieldIsKept(t *testing.T) {
 				walk(path, v.Elem())
 			}
 		default:
-			if v.IsZero() && path != ".Process.Stderr.Truncated" && path != ".Key.Arm" {
-				t.Errorf("%s is zero", path)
-			}
+			must.Be(t, !v.IsZero() || path == ".Process.Stderr.Truncated" || path == ".Key.Arm", path,
+				"is zero")
 		}
 	}
 	walk("", reflect.ValueOf(full()))
@@ -87,9 +86,7 @@ func TestGolden(t *testing.T) {
 			must.Do(t, os.WriteFile(golden, packed, 0o644))
 		}
 		stored := must.Get(os.ReadFile(golden))(t)
-		if got := unpack(t, packed); got != unpack(t, stored) {
-			t.Errorf("this version writes\n%sand the golden file is\n%s", got, unpack(t, stored))
-		}
+		must.Equal(t, unpack(t, packed), unpack(t, stored), "this version writes", "and the golden file is")
 	}
 	old := must.Get(filepath.Glob("testdata/v*/*.json.gz"))(t)
 	for _, name := range old {
@@ -307,9 +304,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		r, err := results.Decode(data)
 		if err != nil {
-			if !strings.Contains(err.Error(), "damaged") && !errors.Is(err, results.ErrVersion) {
-				t.Errorf("the error does not explain the damage: %v", err)
-			}
+			must.Be(t, strings.Contains(err.Error(), "damaged") || errors.Is(err, results.ErrVersion),
+				"the error does not explain the damage", err)
 			return
 		}
 		_ = r.Check() // must not panic

@@ -66,9 +66,7 @@ func sameAsDecode(t *testing.T, packed []byte) {
 			t.Errorf("got %+v\nwant %+v", whole(got), want)
 		}
 		for i, c := range want.Columns {
-			if got.ColumnLengths[i] != c.Len() {
-				t.Errorf("column %d has %d values, want %d", i, got.ColumnLengths[i], c.Len())
-			}
+			must.Equal(t, got.ColumnLengths[i], c.Len(), "column", i, "has", "values")
 		}
 	}
 }
@@ -95,14 +93,13 @@ func TestSkimIsDecode(t *testing.T) {
 		"no values":         edited(t, `,"values":[0,1,2]`, ""),
 		"null for values":   edited(t, `"values":[0,1,2]`, `"values":null`),
 		"null for a column": edited(t, `"columns":[`, `"columns":[null,`),
-		"kind unknown": edited(t, `"kind":"user","core":null,"values":[0,1,2]`,
-			`"kind":"odd","values":[0]`),
-		"null among times": edited(t, `"start_ns":[61000,`, `"start_ns":[null,`),
-		"fraction":         edited(t, `"start_ns":[61000,`, `"start_ns":[6.5,`),
-		"count below zero": edited(t, `"values":[1,2,3]`, `"values":[1,-2,3]`),
-		"no list":          edited(t, `"start_ns":[61000,1061000,2061000]`, `"start_ns":{"a":[]}`),
-		"unknown field":    edited(t, `"totals":`, `"more":{"a":[1,2,{"wall_ns":[3]}]},"totals":`),
-		"field twice":      edited(t, `"totals":`, `"host":"x","totals":`),
+		"kind unknown":      edited(t, `"kind":"user","core":null,"values":[0,1,2]`, `"kind":"odd","values":[0]`),
+		"null among times":  edited(t, `"start_ns":[61000,`, `"start_ns":[null,`),
+		"fraction":          edited(t, `"start_ns":[61000,`, `"start_ns":[6.5,`),
+		"count below zero":  edited(t, `"values":[1,2,3]`, `"values":[1,-2,3]`),
+		"no list":           edited(t, `"start_ns":[61000,1061000,2061000]`, `"start_ns":{"a":[]}`),
+		"unknown field":     edited(t, `"totals":`, `"more":{"a":[1,2,{"wall_ns":[3]}]},"totals":`),
+		"field twice":       edited(t, `"totals":`, `"host":"x","totals":`),
 	}
 	for name, packed := range cases {
 		t.Run(name, func(t *testing.T) { sameAsDecode(t, packed) })
@@ -143,9 +140,7 @@ func TestSkimIsSmall(t *testing.T) {
 	if held := int(after.HeapAlloc) - int(before.HeapAlloc); held > lists/2 {
 		t.Errorf("%d bytes are held for lists of %d", held, lists)
 	}
-	if s.Wall.Len() != n {
-		t.Errorf("%d iterations", s.Wall.Len())
-	}
+	must.Equal(t, s.Wall.Len(), n, "iterations")
 	runtime.KeepAlive(s)
 }
 

@@ -53,9 +53,7 @@ func TestNames(t *testing.T) {
 	for _, test := range tests {
 		got, ok := results.ParseName(test.file)
 		must.Be(t, got == test.want && ok == test.ok, test.file, got, ok)
-		if ok && got.String() != test.file {
-			t.Errorf("%q is written as %q", test.file, got)
-		}
+		must.Be(t, !ok || got.String() == test.file, test.file, "is written as", got)
 	}
 }
 
@@ -133,9 +131,7 @@ func TestAppendRefused(t *testing.T) {
 	odd := of(1, 1, "")
 	odd.WallNS, odd.Columns = []int64{-1, -2}, []results.Column{{Kind: results.KindUser, Values: []int64{5}}}
 	must.Do(t, a.Append(odd)) // implausible measurements are accepted
-	if len(fsys.Files()) != 1 {
-		t.Errorf("%d files", len(fsys.Files()))
-	}
+	must.Equal(t, len(fsys.Files()), 1, "files")
 	must.Fail(t, results.NewAppender(fsys, "/none").Append(full()), fs.ErrNotExist, "without a directory")
 }
 
@@ -306,9 +302,8 @@ func TestModel(t *testing.T) {
 			err := a.Append(pending)
 			switch {
 			case exists && old.Host != pending.Host:
-				if !errors.Is(err, results.ErrExists) && !errors.Is(err, crashfs.ErrPowerCut) {
-					t.Errorf("a second record of %s: %v", name, err)
-				}
+				must.Be(t, errors.Is(err, results.ErrExists) || errors.Is(err, crashfs.ErrPowerCut),
+					"a second record of", name, err)
 			case err != nil:
 				return err
 			default:

@@ -39,9 +39,7 @@ func TestTextsAreBounded(t *testing.T) {
 	s.Experiment.Progress.Unfit[1] = long
 	var b bytes.Buffer
 	err := api.WriteShip(&b, s, func(api.Entry) (io.ReadCloser, error) { return nil, nil })
-	if err != nil || b.Len() > api.MaxJSON {
-		t.Fatalf("%d bytes, %v", b.Len(), err)
-	}
+	must.Need(t, err == nil && b.Len() <= api.MaxJSON, b.Len(), "bytes", err)
 	got := must.Get(api.ReadShip(bufio.NewReader(&b)))(t)
 	p := got.Experiment.Progress
 	if n := len(got.Status.Warnings); n != api.MaxWarnings || got.Status.Warnings[n-1] != "and 981 more" {

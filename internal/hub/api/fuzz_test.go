@@ -21,9 +21,8 @@ func FuzzReadShip(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(s.Entries) > api.MaxEntries || s.Experiment == nil && len(s.Entries) > 0 {
-			t.Fatalf("accepted: %+v", s)
-		}
+		must.Need(t, len(s.Entries) <= api.MaxEntries && (s.Experiment != nil || len(s.Entries) == 0),
+			"accepted", s)
 		empty := func(api.Entry) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil }
 		s.Entries = nil
 		var again bytes.Buffer

@@ -46,9 +46,8 @@ func TestGovern(t *testing.T) {
 					must.Be(t, now.Name == "ada" && now.Role == access.Admin, name, now)
 					return nil
 				})
-			if !errors.Is(err, want) || err == nil && want != nil || done != (want == nil) {
-				t.Errorf("%s: %v, done %v; want %v", name, err, done, want)
-			}
+			must.Be(t, errors.Is(err, want) && (err != nil || want == nil) && done == (want == nil), name,
+				err, "done", done, "want", want)
 		}
 		for name, do := range map[string]func(*sql.Tx) error{
 			"demote": func(tx *sql.Tx) error { return db.SetRole(t.Context(), tx, "ada", access.User) },

@@ -52,9 +52,7 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseConfig(text)
 		for _, p := range c.Power {
-			if err == nil && p.check() != nil {
-				t.Errorf("%+v", p)
-			}
+			must.Be(t, err != nil || p.check() == nil, p)
 		}
 	})
 }

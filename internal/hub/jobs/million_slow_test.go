@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
+	"krund/rig/must"
 )
 
 // TestMillion times the histories of 1,000,000 executions, 5 of each key in each version: 25 names
@@ -41,9 +42,7 @@ func TestMillion(t *testing.T) {
 	}
 	stored := time.Since(begin)
 	info, err := os.Stat(h.at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Logf("%d executions stored in %s; the database has %d MB", names*keys*versions*executions,
 		stored.Round(time.Second), info.Size()>>20)
 	times := map[string]time.Duration{}
@@ -51,9 +50,7 @@ func TestMillion(t *testing.T) {
 		name := fmt.Sprintf("suite-%d", 5*n)
 		begin = time.Now()
 		points, err := h.Histories.DB.Points(t.Context(), name, mostValues)
-		if err != nil || len(points) != keys*versions {
-			t.Fatalf("%d points, %v", len(points), err)
-		}
+		must.Need(t, err == nil && len(points) == keys*versions, len(points), "points", err)
 		times["points of a name"] += time.Since(begin) / 5
 		begin = time.Now()
 		if _, _, err = h.Of(t.Context(), name); err != nil {

@@ -183,9 +183,7 @@ func testStress(t *testing.T, at string) {
 		err := b.DB.Update(t.Context(), func(tx *sql.Tx) error {
 			return b.Request(t.Context(), tx, id, api.RequestResume)
 		})
-		if err != nil && !errors.Is(err, ErrEnded) {
-			t.Fatal(err)
-		}
+		must.Need(t, err == nil || errors.Is(err, ErrEnded), err)
 	}
 	for range experiments {
 		for name := range b.ids {

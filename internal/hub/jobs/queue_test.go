@@ -199,9 +199,7 @@ func testSilentMachine(t *testing.T, at string) {
 	b.report(t, id, "lab1", busy)
 	b.now = b.now.Add(49 * time.Minute)
 	b.look(t, c)
-	if len(b.jobs) != 0 {
-		t.Fatalf("within its lease: %q", b.jobs)
-	}
+	must.Need(t, len(b.jobs) == 0, "within its lease", b.jobs)
 	for range 2 {
 		b.now = b.now.Add(51 * time.Minute)
 		b.look(t, c)

@@ -70,9 +70,8 @@ func testPagesAreBounded(t *testing.T, at string) {
 	get := func(path string) string {
 		t.Helper()
 		response, text := h.get(path)
-		if response.StatusCode != http.StatusOK || len(text) > most {
-			t.Errorf("%s: %s, %d bytes", path, response.Status, len(text))
-		}
+		must.Be(t, response.StatusCode == http.StatusOK && len(text) <= most, path, response.Status,
+			len(text), "bytes")
 		return text
 	}
 	row := regexp.MustCompile(`<th scope="row"><a href="/machines/([^"]*)"`)

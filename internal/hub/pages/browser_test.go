@@ -36,9 +36,7 @@ func site(t *testing.T, page func(name string) any, events http.HandlerFunc) str
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Security-Policy", Policy)
 		var text bytes.Buffer
-		if err := Write(&text, found); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, Write(&text, found))
 		_, _ = w.Write(text.Bytes()) // a browser may leave a page before it has all of it
 	})
 	server := httptest.NewServer(mux)
@@ -116,9 +114,8 @@ func checkReading(t *testing.T, p *tab, what string) {
 		roles[n.Role]++
 		switch n.Role {
 		case "heading":
-			if n.Level > level+1 || n.Name == "" || n.Level == 1 && level > 0 {
-				t.Errorf("%s: heading %q of level %d after %d", what, n.Name, n.Level, level)
-			}
+			must.Be(t, n.Level <= level+1 && n.Name != "" && (n.Level != 1 || level <= 0), what, "heading",
+				n.Name, "of level", n.Level, "after", level)
 			level = n.Level
 		case "link", "button", "textbox", "combobox", "spinbutton", "table", "region", "progressbar", "image",
 			"navigation":
@@ -151,9 +148,8 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 		if stop.Text == "" {
 			break
 		}
-		if stop.Outline == "none" || stop.Left < 0 {
-			t.Errorf("the focus on %q cannot be seen: %+v", stop.Text, stop)
-		}
+		must.Be(t, stop.Outline != "none" && stop.Left >= 0, "the focus on", stop.Text, "cannot be seen",
+			stop)
 		stops = append(stops, stop.Text)
 	}
 	want := []string{"Skip to the content", "Machines", "Queue", "Experiments", "Compare", "History",

@@ -28,9 +28,7 @@ func TestDelete(t *testing.T) {
 		return err
 	})
 	response, _ := h.get("/experiments/e1/report")
-	if response.StatusCode != http.StatusSeeOther {
-		t.Fatalf("report: %s", response.Status)
-	}
+	must.Need(t, response.StatusCode == http.StatusSeeOther, "report", response.Status)
 	made := filepath.Join(h.dir, "experiments")
 	names := func(dir string) (list []string) {
 		entries := must.Get(os.ReadDir(dir))(t)
@@ -59,16 +57,12 @@ func TestTooManyReports(t *testing.T) {
 	}
 	for i := range mostOfUser + 1 {
 		_, _, err := h.reports.start(wanted{key: fmt.Sprint(i)}, "anna")
-		if refused := err != nil; refused != (i == mostOfUser) {
-			t.Errorf("report %d of anna: %v", i, err)
-		}
+		must.Equal(t, err != nil, (i == mostOfUser), "report", i, "of anna", err)
 	}
 	must.Get2(h.reports.start(wanted{key: "0"}, "anna"))(t, "one that is being made")
 	for i := range mostQueued - mostOfUser + 1 {
 		_, _, err := h.reports.start(wanted{key: fmt.Sprint("other", i)}, fmt.Sprint("user", i))
-		if refused := err != nil; refused != (i == mostQueued-mostOfUser) {
-			t.Errorf("report %d of others: %v", i, err)
-		}
+		must.Equal(t, err != nil, (i == mostQueued-mostOfUser), "report", i, "of others", err)
 	}
 }
 

@@ -243,8 +243,7 @@ func testLogIn(t *testing.T, at string) {
 		if err != nil {
 			return err
 		}
-		machine, err = h.db.AddToken(t.Context(), tx,
-			database.Token{Role: access.Machine, Owner: h.machine})
+		machine, err = h.db.AddToken(t.Context(), tx, database.Token{Role: access.Machine, Owner: h.machine})
 		return err
 	})
 	for _, wrong := range []string{"", "krun_none", machine} {
@@ -283,9 +282,8 @@ func TestReports(t *testing.T) {
 	}
 	response, _ := h.get("/experiments/e1/report")
 	first := response.Header.Get("Location")
-	if response.StatusCode != http.StatusSeeOther || !strings.HasPrefix(first, "/view/") {
-		t.Fatalf("%s to %q", response.Status, first)
-	}
+	must.Need(t, response.StatusCode == http.StatusSeeOther && strings.HasPrefix(first, "/view/"),
+		response.Status, "to", first)
 	response, text := h.get(first)
 	if !strings.Contains(text, fmt.Sprint(rebuild.Memory)) ||
 		!strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")+" sorting") {

@@ -40,9 +40,7 @@ func testPaging(t *testing.T, at string) {
 		answer := must.Get(http.DefaultClient.Do(r))(t)
 		defer answer.Body.Close() // it was only read
 		text, err := io.ReadAll(answer.Body)
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s, %v", path, answer.Status, err)
-		}
+		must.Need(t, err == nil && answer.StatusCode == http.StatusOK, path, answer.Status, err)
 		return string(text)
 	}
 	link := regexp.MustCompile(`href="/experiments/(x\d+)"`)

@@ -89,9 +89,7 @@ func TestDatabaseComesAndGoes(t *testing.T) {
 		if err != nil {
 			failed.Add(1)
 		}
-		if errors.As(err, &answer) && answer.Refused() {
-			t.Errorf("%s: %v", what, err)
-		}
+		must.Be(t, !errors.As(err, &answer) || !answer.Refused(), what, err)
 	}
 	for i, m := range machines {
 		all.Go(func() {

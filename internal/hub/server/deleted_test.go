@@ -37,16 +37,12 @@ func testDeleteWhileShipping(t *testing.T, at string) {
 				for errors.As(err, &gone) && gone.Status == http.StatusServiceUnavailable { // one at a time
 					_, err = s.send(t.Context(), m)
 				}
-				if err != nil && (!errors.As(err, &gone) || gone.Status != http.StatusGone) {
-					t.Errorf("ship: %v", err)
-				}
+				must.Be(t, err == nil || errors.As(err, &gone) && gone.Status == http.StatusGone, "ship", err)
 			})
 		}
 		all.Go(func() {
 			path := api.PathExperiments + "/" + id
-			if err := admin.Do(t.Context(), http.MethodDelete, path, nil, nil); err != nil {
-				t.Errorf("delete: %v", err)
-			}
+			must.Do(t, admin.Do(t.Context(), http.MethodDelete, path, nil, nil), "delete")
 		})
 		all.Wait()
 		if _, err := h.DB.Experiment(t.Context(), id); !errors.Is(err, database.ErrMissing) {

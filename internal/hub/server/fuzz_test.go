@@ -69,8 +69,7 @@ func fuzzRequests(f *testing.F, at string) {
 		}
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, r)
-		if answer.Code == http.StatusInternalServerError {
-			t.Errorf("%s %q as %d: %d %s", method, path, who%5, answer.Code, answer.Body)
-		}
+		must.Be(t, answer.Code != http.StatusInternalServerError, method, path, "as", who%5, answer.Code,
+			answer.Body)
 	})
 }

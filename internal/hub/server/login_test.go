@@ -45,9 +45,7 @@ func newProvider(t *testing.T) *provider {
 	t.Cleanup(p.Close)
 	answer := func(w http.ResponseWriter, document any) {
 		w.Header().Set("Content-Type", "application/json")
-		if err := json.NewEncoder(w).Encode(document); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, json.NewEncoder(w).Encode(document))
 	}
 	mux.HandleFunc("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/auth",

@@ -30,9 +30,8 @@ func TestBundleNames(t *testing.T) {
 		_ = response.Body.Close()
 		var garbage int
 		err = h.DB.Read.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM garbage`).Scan(&garbage)
-		if err != nil || garbage != 0 || response.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: %s, %d announced, %v", name, response.Status, garbage, err)
-		}
+		must.Be(t, err == nil && garbage == 0 && response.StatusCode == http.StatusBadRequest, name,
+			response.Status, garbage, "announced", err)
 	}
 }
 

@@ -94,9 +94,7 @@ func testShipRefused(t *testing.T, at string) {
 // TestRoles tries every route with every role.
 func TestRoles(t *testing.T) {
 	h := hubtest.New(t)
-	clients := map[access.Role]*api.Client{
-		server.Anyone: {URL: h.URL}, access.Machine: h.Machine(t, "lab1"),
-	}
+	clients := map[access.Role]*api.Client{server.Anyone: {URL: h.URL}, access.Machine: h.Machine(t, "lab1")}
 	for _, role := range []access.Role{access.Admin, access.User, access.Reader, access.Join} {
 		clients[role] = h.Client(t, "test-"+string(role), role)
 	}

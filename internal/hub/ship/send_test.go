@@ -46,17 +46,13 @@ func TestSendToSilentHub(t *testing.T) {
 		if bytes.Contains(text, []byte("config_hash")) {
 			what = "all"
 		}
-		if short := r.Header.Get("Limited") != ""; short != (what == "is it there") {
-			t.Errorf("%s: limited %v", what, short)
-		}
+		must.Equal(t, r.Header.Get("Limited") != "", (what == "is it there"), what, "limited")
 		asked = append(asked, what)
 		if !answers {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
-		if err := json.NewEncoder(w).Encode(api.Receipt{Experiment: "id"}); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, json.NewEncoder(w).Encode(api.Receipt{Experiment: "id"}))
 	}))
 	defer hub.Close()
 	d := begin(t, durable.OS(), t.TempDir())

@@ -33,8 +33,6 @@ func TestS3(t *testing.T) {
 	must.Be(t, err == nil && len(left.Contents) == 1 && left.Contents[0].Key == "hub/tables/a=11/z", "left",
 		left, err)
 	for _, wrong := range []string{"s3://host", "s3:///bucket", "http://host/bucket", "s3://%zz"} {
-		if _, err := store.OpenS3(t.Context(), wrong, ""); err == nil {
-			t.Errorf("%s was opened", wrong)
-		}
+		must.Refused(store.OpenS3(t.Context(), wrong, ""))(t, "", wrong, "was opened")
 	}
 }

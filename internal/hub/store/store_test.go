@@ -42,9 +42,7 @@ func conform(t *testing.T, s store.Store) {
 	for range 2 {
 		body := strings.NewReader("hello, world")
 		must.Do(t, s.Put(t.Context(), hash, 5, body))
-		if body.Len() != len(", world") {
-			t.Errorf("it read %d bytes, not 5", 12-body.Len())
-		}
+		must.Equal(t, body.Len(), len(", world"), "it read", 12-body.Len(), "bytes, not 5")
 		if text, err := get(t, s, hash); err != nil || text != "hello" {
 			t.Errorf("%q, %v", text, err)
 		}
@@ -59,9 +57,7 @@ func conform(t *testing.T, s store.Store) {
 		if _, err := get(t, s, name); !errors.Is(err, store.ErrMissing) {
 			t.Errorf("%q: %v, want ErrMissing", name, err)
 		}
-		if err := s.Put(t.Context(), name, 0, strings.NewReader("")); err == nil {
-			t.Errorf("%q was stored", name)
-		}
+		must.Refuse(t, s.Put(t.Context(), name, 0, strings.NewReader("")), "", name, "was stored")
 	}
 }
 
@@ -96,9 +92,8 @@ func TestCut(t *testing.T) {
 			s := must.Get(store.OpenDirectory(disk.Survivor(policy), "/hub/blobs"))(t)
 			text, err := get(t, s, hash)
 			whole := err == nil && text == "hello"
-			if !whole && (putErr == nil || !errors.Is(err, store.ErrMissing)) {
-				t.Errorf("cut at %d (%v), %s survives: %q, %v", op, putErr, name, text, err)
-			}
+			must.Be(t, whole || putErr != nil && errors.Is(err, store.ErrMissing), "cut at", op, putErr, name,
+				"survives", text, err)
 		}
 		if !disk.IsCut() {
 			must.Need(t, putErr == nil && op >= 4, "operation", op, putErr)
@@ -129,7 +124,6 @@ func TestTables(t *testing.T) {
 	for _, name := range []string{"", "..", "../x", "a/../../x", "/x", "a//b", "a/./b"} {
 		must.Fail(t, s.PutTable(t.Context(), name, 0, strings.NewReader("")), store.ErrName)
 	}
-	if err := s.PutTable(t.Context(), "short", 9, strings.NewReader("x")); err == nil {
-		t.Error("a table that ends early was stored")
-	}
+	must.Refuse(t, s.PutTable(t.Context(), "short", 9, strings.NewReader("x")), "",
+		"a table that ends early was stored")
 }

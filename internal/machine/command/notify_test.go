@@ -54,9 +54,7 @@ func TestNoMailWhenTheCapIsReached(t *testing.T) {
 	sendmail, traces := notifyProgram(t, `cat >$traces`)
 	n := Notifier{Mail: []string{"a@example.org"}, Sendmail: sendmail}
 	must.Do(t, n.Send(t.Context(), message, false))
-	if _, err := os.Stat(traces); err == nil {
-		t.Error("a mail was sent")
-	}
+	must.Refused(os.Stat(traces))(t, "", "a mail was sent")
 }
 
 func TestCommand(t *testing.T) {
@@ -73,9 +71,7 @@ func TestCommand(t *testing.T) {
 func TestWebhook(t *testing.T) {
 	var got map[string]string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, json.NewDecoder(r.Body).Decode(&got))
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	defer server.Close()
@@ -108,9 +104,7 @@ func TestZeroNotifierIsSilent(t *testing.T) {
 func TestControlCharacters(t *testing.T) {
 	var posted map[string]string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if err := json.NewDecoder(r.Body).Decode(&posted); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, json.NewDecoder(r.Body).Decode(&posted))
 	}))
 	defer server.Close()
 	sendmail, mailed := notifyProgram(t, `cat >$traces`)

@@ -81,9 +81,7 @@ func FuzzActivity(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if p, err := parsePressure(text); err == nil {
 			for _, share := range []float64{p.Some.Avg10, p.Some.Avg60, p.Some.Avg300} {
-				if math.IsNaN(share) || share < 0 || share > 1 {
-					t.Errorf("share %v of %q", share, text)
-				}
+				must.Be(t, !math.IsNaN(share) && share >= 0 && share <= 1, "share", share, "of", text)
 			}
 			must.Be(t, p.Some.Total >= 0, "total", p.Some.Total, text)
 		}

@@ -92,9 +92,8 @@ func FuzzParseCPUList(f *testing.F) {
 			return
 		}
 		again, err := ParseCPUList(set.String())
-		if err != nil || !again.Equal(set) {
-			t.Errorf("%q is %v, which prints as %q and reads as %v, %v", text, set, set.String(), again, err)
-		}
+		must.Be(t, err == nil && again.Equal(set), text, set, "which prints as", set.String(), "and reads as",
+			again, err)
 		mask, err := ParseCPUMask(set.Mask())
 		if err != nil || !mask.Equal(set) {
 			t.Errorf("%q is %v, whose mask %q reads as %v, %v", text, set, set.Mask(), mask, err)

@@ -36,8 +36,7 @@ func TestKernelOptionFromConfigGz(t *testing.T) {
 	h := Host{Root: sysroot.New(dir)}
 	write := func(name string, data []byte) {
 		path := filepath.Join(dir, name)
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, data, 0o644)))
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)))
 	}
 	packed := must.Get(os.ReadFile("testdata/config.gz"))(t)
 	write("proc/sys/kernel/osrelease", []byte("6.1.0-18-arm64\n"))

@@ -3,6 +3,8 @@ package host
 import (
 	"fmt"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // statText is /proc/PID/stat of a thread with these flags and start time; its name is an ugly one.
@@ -26,9 +28,7 @@ func TestParseThread(t *testing.T) {
 		{"rubbish", statText(0, 31), "Cpus_allowed_list:\tx\n", false},
 	} {
 		got, ok := parseThread(tt.stat, tt.status)
-		if ok != tt.ok || ok && (got.Start != 31 || got.CPUs.String() != "0-1") {
-			t.Errorf("%s: %+v, %v", tt.name, got, ok)
-		}
+		must.Be(t, ok == tt.ok && (!ok || got.Start == 31 && got.CPUs.String() == "0-1"), tt.name, got, ok)
 	}
 }
 

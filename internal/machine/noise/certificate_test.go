@@ -68,9 +68,7 @@ func TestParseRejects(t *testing.T) {
 		c := certificate()
 		change(&c)
 		data := must.Get(json.Marshal(c))(t)
-		if _, err := Parse(data); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		must.Refused(Parse(data))(t, "", name, "no error")
 	}
 	must.Refused(Parse([]byte("<html>")))(t, "no noise certificate")
 }

@@ -138,11 +138,9 @@ func TestAfterSortsAndReadsTwice(t *testing.T) {
 	k, err := newKmsg(device)
 	must.Do(t, err)
 	clock := &lateClock{device: device, late: rec(5, "written without a newline at first")}
-	device.say(
-		"3,1,1000,-;mce: [Hardware Error]: Machine check events logged\n",
+	device.say("3,1,1000,-;mce: [Hardware Error]: Machine check events logged\n",
 		"30,2,1000,-;systemd[1]: Started Session 3.\n",
-		"6,3,1000,-;e1000e 0000:00:1f.6 eth0: NIC Link is Down\n", "12,4,1000,-;krund-test: hello\n",
-	)
+		"6,3,1000,-;e1000e 0000:00:1f.6 eth0: NIC Link is Down\n", "12,4,1000,-;krund-test: hello\n")
 	r := must.Get(
 		After(t.Context(), k, clock, append(DefaultAllow(), regexp.MustCompile("nothing like it"))))(t)
 	if want := "mce: [Hardware Error]: Machine check events logged|krund-test: hello|written without a " +
@@ -233,9 +231,7 @@ func TestDmesg(t *testing.T) {
 	if _, _, _, err := d.Drain(t.Context()); err == nil {
 		t.Error("no error without dmesg")
 	}
-	if _, err := newDmesg(t.Context(), nil); err == nil {
-		t.Error("no error without programs")
-	}
+	must.Refused(newDmesg(t.Context(), nil))(t, "", "no error without programs")
 }
 
 func TestKernelLineString(t *testing.T) {
@@ -264,9 +260,8 @@ func FuzzNewLines(f *testing.F) {
 		all := append(slices.Clone(old), splitLines(added)...)
 		drop = min(max(drop, 0), max(len(old)-1, 0))
 		fresh, lost := newLines(old, all[drop:])
-		if len(old) > 0 && drop < len(old) && lost {
-			t.Errorf("lost though %d lines are left", len(old)-drop)
-		}
+		must.Be(t, len(old) == 0 || drop >= len(old) || !lost, "lost though", len(old)-drop,
+			"lines are left")
 		if len(fresh) > len(splitLines(added))+drop {
 			t.Errorf("%d lines are new, of %d", len(fresh), len(splitLines(added)))
 		}

@@ -41,12 +41,9 @@ func TestMeasureSpeed(t *testing.T) {
 			t.Errorf("chunk %g", c)
 		}
 	}
-	if _, err := MeasureSpeed(t.Context(), &fakeClock{}, 1<<10, time.Second); err == nil {
-		t.Error("bound to a CPU that does not exist")
-	}
-	if _, err := measureChunk(&fakeClock{}, nil); err == nil {
-		t.Error("a clock that stands still measured a speed")
-	}
+	must.Refused(MeasureSpeed(t.Context(), &fakeClock{}, 1<<10, time.Second))(t, "",
+		"bound to a CPU that does not exist")
+	must.Refused(measureChunk(&fakeClock{}, nil))(t, "", "a clock that stands still measured a speed")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := MeasureSpeed(ctx, clock, -1, time.Hour); !errors.Is(err, context.Canceled) {

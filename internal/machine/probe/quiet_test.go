@@ -101,9 +101,8 @@ func TestQuiet(t *testing.T) {
 		s, err := b.quiet().Wait(t.Context())
 		must.Be(t, err == nil && s.Quiet == test.quiet && s.Waited == test.waited, name, s, err, test.waited,
 			test.quiet)
-		if test.busy != "" && (len(s.Busy) != 1 || !strings.Contains(s.Busy[0], test.busy)) {
-			t.Errorf("%s: busy %q, want %q", name, s.Busy, test.busy)
-		}
+		must.Be(t, test.busy == "" || len(s.Busy) == 1 && strings.Contains(s.Busy[0], test.busy), name,
+			"busy", s.Busy, "want", test.busy)
 	}
 }
 
@@ -131,14 +130,12 @@ func TestAwaitJobs(t *testing.T) {
 	shown := 0
 	show := func([]string) { shown++ }
 	left := AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute, show)
-	if len(left) != 0 || b.windows != 3 || shown != 1 {
-		t.Errorf("left %q after %d seconds, want none after 3", left, b.windows)
-	}
+	must.Be(t, len(left) == 0 && b.windows == 3 && shown == 1, "left", left, "after", b.windows,
+		"seconds, want none after 3")
 	b.jobs = func(int) string { return "7 a.service start running\n" }
 	left = AwaitJobs(t.Context(), b.quiet().Host, b, time.Minute, show)
-	if !slices.Equal(left, []string{"a.service"}) || b.windows != 63 {
-		t.Errorf("left %q after %d seconds, want a.service after 63", left, b.windows)
-	}
+	must.Be(t, slices.Equal(left, []string{"a.service"}) && b.windows == 63, "left", left, "after", b.windows,
+		"seconds, want a.service after 63")
 }
 
 // The output of systemctl list-jobs of systemd 252.

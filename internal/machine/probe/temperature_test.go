@@ -83,9 +83,7 @@ func TestBrokenSensors(t *testing.T) {
 		"coretemp@platform/coretemp.0/Package_id_0 45.0 C", "coretemp@platform/coretemp.0/temp8 -5.0 C",
 		"nvme@pci0000:00/0000:00:1d.0/0000:3d:00.0/nvme/nvme*/Composite 38.9 C",
 	}
-	if !slices.Equal(shown(got), want) {
-		t.Errorf("%q, want %q", shown(got), want)
-	}
+	must.EqualList(t, shown(got), want)
 	all := strings.Join(got.Remarks, "\n")
 	for _, part := range []string{"temp3 left out", "temp4 left out: 255.0 C is impossible",
 		"temp5 left out: reports a fault", "temp6 left out: is disabled", "temp7 left out",
@@ -123,15 +121,11 @@ func TestSensorsOfOneNameKeepTheirNumbers(t *testing.T) {
 	for n, temp := range map[string]string{"0": "27000\n", "1": "40000\n", "2": "55000\n"} {
 		zone(n, temp)
 	}
-	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#1 27.0 C, "+
-		"zone@acpitz#2 40.0 C, zone@acpitz#3 55.0 C" {
-		t.Errorf("all: %s", got)
-	}
+	must.Equal(t, strings.Join(shown(hwmonTemperatures(m.Root)), ", "),
+		"zone@acpitz#1 27.0 C, "+"zone@acpitz#2 40.0 C, zone@acpitz#3 55.0 C", "all")
 	zone("0", "\n")
-	if got := strings.Join(shown(hwmonTemperatures(m.Root)), ", "); got != "zone@acpitz#2 40.0 C, "+
-		"zone@acpitz#3 55.0 C" {
-		t.Errorf("without the first: %s", got)
-	}
+	must.Equal(t, strings.Join(shown(hwmonTemperatures(m.Root)), ", "),
+		"zone@acpitz#2 40.0 C, "+"zone@acpitz#3 55.0 C", "without the first")
 	zone("1", "\n")
 	must.Equal(t, strings.Join(shown(hwmonTemperatures(m.Root)), ", "), "zone@acpitz#3 55.0 C",
 		"the last alone")
@@ -141,30 +135,15 @@ func TestSensorsOfOneNameKeepTheirNumbers(t *testing.T) {
 
 func TestStablePlace(t *testing.T) {
 	for _, test := range [][2]string{ // below /sys/devices/
-		{
-			"platform/coretemp.0",
-			"platform/coretemp.0",
-		},
-		{
-			"virtual/thermal/thermal_zone0/hwmon0",
-			"virtual/thermal/thermal_zone0",
-		},
-		{
-			"pci0000:00/0000:00:01.0/nvme/nvme0/hwmon1",
-			"pci0000:00/0000:00:01.0/nvme/nvme*",
-		},
-		{
-			"i2c-1/1-0048",
-			"i2c-*/*-0048",
-		},
+		{"platform/coretemp.0", "platform/coretemp.0"},
+		{"virtual/thermal/thermal_zone0/hwmon0", "virtual/thermal/thermal_zone0"},
+		{"pci0000:00/0000:00:01.0/nvme/nvme0/hwmon1", "pci0000:00/0000:00:01.0/nvme/nvme*"},
+		{"i2c-1/1-0048", "i2c-*/*-0048"},
 		{
 			"pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/hwmon/hwmon4",
 			"pci0000:00/0000:00:17.0/ata3/host*/target*/*:0:0:0",
 		},
-		{
-			"pci0000:00/0000:00:08.1/0000:0b:00.0/hwmon/hwmon7",
-			"pci0000:00/0000:00:08.1/0000:0b:00.0",
-		},
+		{"pci0000:00/0000:00:08.1/0000:0b:00.0/hwmon/hwmon7", "pci0000:00/0000:00:08.1/0000:0b:00.0"},
 		{
 			"LNXSYSTM:00/LNXSYBUS:00/PNP0A08:00/device:3a/PNP0C14:01/wmi_bus/wmi_bus-PNP0",
 			"LNXSYSTM:00/LNXSYBUS:00/PNP0A08:00/device:3a/PNP0C14:01/wmi_bus/wmi_bus-PNP0",
@@ -191,9 +170,7 @@ hw.sensors.acpibat0.volt0=11.10 VDC (voltage)
 	got := parseSensors(text)
 	want := []string{"acpitz0/temp0(zone_temperature) 27.8 C", "acpitz0/temp1(zone_temperature) 29.9 C",
 		"cpu0/temp0 45.0 C", "it0/temp0 33.0 C", "ksmn0/temp0 -3.5 C"}
-	if !slices.Equal(shown(got), want) {
-		t.Errorf("%q, want %q", shown(got), want)
-	}
+	must.EqualList(t, shown(got), want)
 	must.Be(t, len(got.Remarks) == 2 && strings.Contains(got.Remarks[0], "it0/temp1 left out: says unknown"),
 		"remarks", got.Remarks)
 }
@@ -222,9 +199,7 @@ func TestMatch(t *testing.T) {
 		{"*a*b*c", "xxaxxcxxb", false}, {"a*", "ba", false}, {"**", "x", true}, {"x", "xy", false},
 	}
 	for _, tt := range tests {
-		if got := match(tt.pattern, tt.name); got != tt.want {
-			t.Errorf("match(%q, %q) = %t", tt.pattern, tt.name, got)
-		}
+		must.Equal(t, match(tt.pattern, tt.name), tt.want, "match", tt.pattern, tt.name)
 	}
 }
 
@@ -239,9 +214,8 @@ func FuzzTemperatures(f *testing.F) {
 			temps.add(word(label), milli, temps.meet(word(label)))
 		}
 		temps.finish()
-		if len(temps.Readings) == 2 && temps.Readings[0].Sensor == temps.Readings[1].Sensor {
-			t.Errorf("two sensors of one name: %+v", temps.Readings)
-		}
+		must.Be(t, len(temps.Readings) != 2 || temps.Readings[0].Sensor != temps.Readings[1].Sensor,
+			"two sensors of one name", temps.Readings)
 		temps.Readings = append(temps.Readings, parseSensors(text).Readings...)
 		for _, r := range temps.Readings {
 			if strings.ContainsAny(r.Sensor, " =\n\t\x00") || r.MilliC < leastMilliC ||
@@ -250,9 +224,7 @@ func FuzzTemperatures(f *testing.F) {
 			}
 		}
 		stablePlace(label)
-		if !match("*", label) {
-			t.Errorf("* does not match %q", label)
-		}
+		must.Be(t, match("*", label), "* does not match", label)
 		_ = devicePlace(root, "/"+strings.Trim(label, "/"))
 	})
 }

@@ -49,10 +49,8 @@ func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 		"the first: read /sys/devices/system/cpu/cpu1/") {
 		t.Errorf("remarks %q", after.Remarks)
 	}
-	if got := strings.Join(before.Missing(after), " "); got != "cpu1/core_throttle_count "+
-		"cpu2/core_throttle_count" {
-		t.Errorf("missing %q", got)
-	}
+	must.Equal(t, strings.Join(before.Missing(after), " "),
+		"cpu1/core_throttle_count "+"cpu2/core_throttle_count", "missing")
 	if got := after.Missing(before); len(got) != 0 {
 		t.Errorf("missing before %q", got)
 	}

@@ -80,8 +80,7 @@ func TestCloudMachines(t *testing.T) {
 		put(t, dir, "sys/class/dmi/id/sys_vendor", tt.vendor+"\n")
 		put(t, dir, "sys/class/dmi/id/product_name", tt.product+"\n")
 		put(t, dir, "proc/cpuinfo", tt.cpuinfo)
-		if v := DetectVirtualisation(t.Context(),
-			host.Host{Root: sysroot.New(dir)}); v.String() != tt.want {
+		if v := DetectVirtualisation(t.Context(), host.Host{Root: sysroot.New(dir)}); v.String() != tt.want {
 			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
 		}
 	}
@@ -111,9 +110,7 @@ func TestVirtualisationOfOpenBSD(t *testing.T) {
 func TestSystemdAnswers(t *testing.T) {
 	for text, want := range map[string]bool{"kvm\n": true, "none\n": false, "": false,
 		"Failed to connect\n": false, "a\nb": false} {
-		if got := isName([]byte(text)); got != want {
-			t.Errorf("%q: %t", text, got)
-		}
+		must.Equal(t, isName([]byte(text)), want, text)
 	}
 	must.Be(t, !strings.Contains(byFirmware("LENOVO", "20XW"), "l"),
 		"a laptop is taken for a virtual machine")

@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 const armsText = `[experiment]
@@ -32,35 +33,25 @@ null = true
 // the records of an arm are a pair of their own.
 func TestArmsOfAnExperiment(t *testing.T) {
 	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ab.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(armsText), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(armsText), 0o644))
 	a := results.NewAppender(durable.OS(), d.Results())
 	for slot, arm := range []string{"again", "base", "base", "again"} {
 		k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}
-		if err := a.Append(record(k, slot, 1, 1+slot/2, results.Completed)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(record(k, slot, 1, 1+slot/2, results.Completed)))
 	}
 	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall, Key: "*:*:*@base"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := []dataset.Arm{{Name: "base", Revision: "1a2b"}, {Name: "same", Twins: []string{"base"}},
 		{Name: "again", Null: true}}
-	if !in.Data.Blocked || !reflect.DeepEqual(in.Data.Arms, want) || len(in.Data.Problems) != 1 {
-		t.Errorf("%+v, %q", in.Data.Info, in.Data.Problems)
-	}
+	must.Be(t, in.Data.Blocked && reflect.DeepEqual(in.Data.Arms, want) && len(in.Data.Problems) == 1,
+		in.Data.Info, in.Data.Problems)
 	if got := in.Data.NegativeControls; len(got) != 1 || got[0] != "b:C:v@again" {
 		t.Errorf("negative controls %q", got)
 	}
 	all, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
-	if err != nil || len(all.Data.Pairs) != 2 || all.Data.Pairs[0].Key.Arm != "base" {
-		t.Errorf("%v, %+v", err, all.Data.Pairs)
-	}
+	must.Be(t, err == nil && len(all.Data.Pairs) == 2 && all.Data.Pairs[0].Key.Arm == "base", err,
+		all.Data.Pairs)
 	if p := in.Data.Pairs; len(p) != 1 || p[0].Key.Arm != "base" || len(p[0].Executions) != 2 ||
 		p[0].Executions[1].Number != 2 {
 		t.Errorf("%+v", p)

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"krund/internal/analysis/dataset"
@@ -12,6 +11,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // record is a small one of two iterations.
@@ -35,9 +35,7 @@ func writeRecords(t *testing.T, records ...results.Record) string {
 	dir := t.TempDir()
 	a := results.NewAppender(durable.OS(), dir)
 	for _, r := range records {
-		if err := a.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(r))
 	}
 	return dir
 }
@@ -47,27 +45,18 @@ func TestReadResults(t *testing.T) {
 	b := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 	stamped, exec := record(b, 0, 1, 1, results.Completed), int64(100)
 	stamped.Startup.ExecNS = &exec
-	dir := writeRecords(t, stamped,
-		record(a, 1, 1, 1, results.Rerun),
-		record(a, 1, 2, 1, results.Completed),
-		record(a, 1, 3, 1, results.Completed),
-		record(a, 2, 1, 2, results.Error),
-	)
+	dir := writeRecords(t, stamped, record(a, 1, 1, 1, results.Rerun), record(a, 1, 2, 1, results.Completed),
+		record(a, 1, 3, 1, results.Completed), record(a, 2, 1, 2, results.Error))
 	d, err := ReadResults(durable.OS(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d.Machine != "bencher5" || d.Experiment != "test" || len(d.Problems) != 0 || d.Pairs[0].Key != b {
-		t.Errorf("%+v", d)
-	}
+	must.Do(t, err)
+	must.Be(t,
+		d.Machine == "bencher5" && d.Experiment == "test" && len(d.Problems) == 0 && d.Pairs[0].Key == b, d)
 	var outcomes []results.Outcome
 	for _, e := range d.Find(a).Executions {
 		outcomes = append(outcomes, e.Outcome)
 	}
-	if !slices.Equal(outcomes, []results.Outcome{results.Rerun, results.Completed, results.Rerun,
-		results.Error}) {
-		t.Errorf("outcomes %v", outcomes)
-	}
+	must.EqualList(t, outcomes,
+		[]results.Outcome{results.Rerun, results.Completed, results.Rerun, results.Error}, "outcomes")
 	e := d.Find(b).Executions[0]
 	if want := 1.4e-6; e.FirstResult != want || d.Find(a).Executions[3].FirstResult != 0 {
 		t.Errorf("first result %v (from exec at 100 ns to 1500 ns), %+v", e.FirstResult,
@@ -85,9 +74,8 @@ func TestReadResults(t *testing.T) {
 		t.Errorf("columns %+v", e.Columns)
 	}
 	d, err = ReadResults(durable.OS(), dir, func(name string) bool { return name == "gc" })
-	if err != nil || len(d.Pairs[0].Executions[0].Columns) != 2 {
-		t.Errorf("with gc only: %+v, %v", d.Pairs[0].Executions[0].Columns, err)
-	}
+	must.Be(t, err == nil && len(d.Pairs[0].Executions[0].Columns) == 2, "with gc only",
+		d.Pairs[0].Executions[0].Columns, err)
 }
 
 // TestDamagedRecordsAreReported: the others are still read.
@@ -100,24 +88,16 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 	dir := writeRecords(t, record(a, 0, 1, 1, results.Completed), other, unequal,
 		record(a, 3, 1, 4, results.Completed))
 	name := filepath.Join(dir, results.Name{Slot: 3, Attempt: 1}.String())
-	if err := os.WriteFile(name, []byte("torn"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte("torn"), 0o644))
 	d, err := ReadResults(durable.OS(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(d.Pairs[0].Executions) != 2 || len(d.Problems) != 3 || len(d.LeftOut) != 2 {
-		t.Fatalf("%d executions, problems %q", len(d.Pairs[0].Executions), d.Problems)
-	}
+	must.Do(t, err)
+	must.Need(t, len(d.Pairs[0].Executions) == 2 && len(d.Problems) == 3 && len(d.LeftOut) == 2,
+		len(d.Pairs[0].Executions), "executions, problems", d.Problems)
 	for i, want := range []string{"machines", "0000002-001", "0000003-001"} {
-		if !strings.Contains(d.Problems[i], want) {
-			t.Errorf("problem %q, want %q", d.Problems[i], want)
-		}
+		must.Contain(t, d.Problems[i], want, "problem")
 	}
-	if _, err := ReadResults(durable.OS(), filepath.Join(dir, "missing"), nil); err == nil {
-		t.Error("a missing directory was not refused")
-	}
+	must.Refused(ReadResults(durable.OS(), filepath.Join(dir, "missing"), nil))(t, "",
+		"a missing directory was not refused")
 }
 
 // TestMissing: records and datasets mark missing values alike.
@@ -148,9 +128,7 @@ func TestNothing(t *testing.T) {
 // which prepare it.
 func TestFirstResultOfCommands(t *testing.T) {
 	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	text := `[vms.C]
 runner = "c"
 variants = ["c"]
@@ -164,22 +142,16 @@ entry = "bench.so"
 [benchmarks]
 b = { parameter = 1 }
 `
-	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
 	a, exec := results.NewAppender(durable.OS(), d.Results()), int64(100)
 	for slot, k := range []key.Key{{Benchmark: "b", VM: "C", Variant: "c"},
 		{Benchmark: "b", VM: "sh", Variant: "sh"}} {
 		r := record(k, slot, 1, 1, results.Completed)
 		r.Startup.ExecNS = &exec
-		if err := a.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(r))
 	}
 	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i, want := range []float64{1.4e-6, 0} {
 		if p := in.Data.Pairs[i]; p.Executions[0].FirstResult != want {
 			t.Errorf("%s: %v, want %v", p.Key, p.Executions[0].FirstResult, want)

@@ -13,6 +13,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 const instrumentText = `[vms.C]
@@ -31,12 +32,8 @@ instrument = "events"
 // cost of the first; and what is about programs as they are leaves it out.
 func TestInstrumentedExperiment(t *testing.T) {
 	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "cost.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(instrumentText), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(instrumentText), 0o644))
 	a, freed := results.NewAppender(durable.OS(), d.Results()), int64(4096)
 	for slot, arm := range []string{"plain", "events"} {
 		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, slot, 1, 1, results.Completed)
@@ -45,9 +42,7 @@ func TestInstrumentedExperiment(t *testing.T) {
 			r.Events = []results.Event{{Kind: "gc", TimeNS: 1100, DurationNS: 50, Argument: &freed},
 				{Kind: "load", TimeNS: 1200, Name: "A"}}
 		}
-		if err := a.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(r))
 	}
 	var messages []string
 	reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
@@ -55,17 +50,13 @@ func TestInstrumentedExperiment(t *testing.T) {
 			messages = append(messages, fmt.Sprintf(format, args...))
 		}}
 	in, err := reader.Read(d.Dir(), Selection{Column: dataset.Wall})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	plain, events := in.Data.Pairs[0].Executions[0], in.Data.Pairs[1].Executions[0]
 	if events.Instrument != "events" || events.Events != nil || events.EventsLost != 3 ||
 		events.Starts != nil {
 		t.Errorf("%+v", events)
 	}
-	if plain.Instrument != "" || plain.Events != nil || plain.Starts != nil {
-		t.Errorf("%+v", plain)
-	}
+	must.Be(t, plain.Instrument == "" && plain.Events == nil && plain.Starts == nil, plain)
 	if arms := in.Data.Arms; !reflect.DeepEqual(arms[1].CostOf, []string{"plain"}) || arms[1].Twins != nil {
 		t.Errorf("%+v", arms)
 	}
@@ -75,18 +66,14 @@ func TestInstrumentedExperiment(t *testing.T) {
 		t.Errorf("%v, %d keys, %q", err, len(clean.Data.Pairs), messages)
 	}
 	_, err = reader.Read(d.Dir(), Selection{Column: dataset.Wall, Key: "*:*:*@events", Clean: true})
-	if err == nil || !strings.Contains(err.Error(), "every key is instrumented") {
-		t.Errorf("only instrumented keys: %v", err)
-	}
+	must.Refuse(t, err, "every key is instrumented", "only instrumented keys")
 }
 
 // TestKeyed: the executions of a key are read one at a time, with all columns, start stamps and
 // events, in the order of the data: by number, and the attempts of a slot one after the other.
 func TestKeyed(t *testing.T) {
 	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a := results.NewAppender(durable.OS(), d.Results())
 	k := key.Key{Benchmark: "b", VM: "C", Variant: "v"}
 	other := key.Key{Benchmark: "a", VM: "C", Variant: "v"}
@@ -95,17 +82,13 @@ func TestKeyed(t *testing.T) {
 		record(k, 1, 1, 1, results.Completed), record(other, 2, 1, 1, results.Completed),
 	} {
 		r.Events = []results.Event{{Kind: "gc", TimeNS: int64(100*r.Slot + r.Attempt)}}
-		if err := a.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(r))
 	}
 	reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
 		Message:  func(string, ...any) {},
 		Progress: func(string) (func(warmup.Progress), func()) { return nil, func() {} }}
 	in, doc, series, err := reader.Keyed(d.Dir(), "b:*:*")
-	if err != nil || len(doc.Pairs) != 1 || in.Data.Pairs[0].Executions[0].Events != nil {
-		t.Fatalf("%v, %+v", err, doc)
-	}
+	must.Need(t, err == nil && len(doc.Pairs) == 1 && in.Data.Pairs[0].Executions[0].Events == nil, err, doc)
 	for e, want := range []int64{101, 1, 2} {
 		got, err := series(0, e)
 		if err != nil || len(got.Events) != 1 || got.Events[0].TimeNS != want || len(got.Columns) != 3 ||

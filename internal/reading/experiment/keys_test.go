@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/key"
+	"krund/rig/must"
 )
 
 func TestCheckPattern(t *testing.T) {
@@ -13,9 +14,7 @@ func TestCheckPattern(t *testing.T) {
 	for _, s := range []string{"fasta:C:so", "nbody:C:so", "nbody:PyPy:py", "richards:C:so",
 		"richards:PyPy:py", "spectralnorm:C:so", "spectralnorm:PyPy:py"} {
 		k, err := key.Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		known = append(known, k)
 	}
 	for _, test := range []struct{ pattern, want string }{
@@ -24,15 +23,11 @@ func TestCheckPattern(t *testing.T) {
 		{"*:CPython:*", ", and 2 more"},
 	} {
 		p, err := ParsePattern(test.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		err = checkPattern(p, known)
 		if got := fmt.Sprint(err); test.want == "" && err != nil || !strings.Contains(got, test.want) {
 			t.Errorf("%q: %q, want %q", test.pattern, got, test.want)
 		}
-		if err := checkPattern(p, nil); err != nil {
-			t.Errorf("%q, of nothing: %v", test.pattern, err)
-		}
+		must.Do(t, checkPattern(p, nil), test.pattern, "of nothing")
 	}
 }

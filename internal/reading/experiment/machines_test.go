@@ -17,21 +17,16 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // machine writes the part of an experiment that a machine has run.
 func machine(t *testing.T, dir, host, name, config string, numbers ...int) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Join(dir, host), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(dir, host), 0o755))
 	d, err := directory.Create(durable.OS(), filepath.Join(dir, host, name+".krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
+	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(config), 0o644))
 	a := results.NewAppender(durable.OS(), d.Results())
 	slot := 0
 	for _, number := range numbers {
@@ -40,9 +35,7 @@ func machine(t *testing.T, dir, host, name, config string, numbers ...int) {
 				results.Completed)
 			r.Host, r.Experiment = "localhost", name // as cloned machines may all be called
 			r.ConfigHash = hash(config)
-			if err := a.Append(r); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Append(r))
 			slot++
 		}
 	}
@@ -102,9 +95,7 @@ func TestMachines(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		must.Contain(t, got, c.want, c.name)
 	}
 }
 
@@ -135,9 +126,7 @@ func TestCopiedPart(t *testing.T) {
 		a := results.NewAppender(durable.OS(), filepath.Join(dir, host, "ab.krun", "results"))
 		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: "base"}, 0, 1, 1, results.Completed)
 		r.Experiment, r.BootID, r.Started = "ab", "boot", time.Unix(1e9+int64(i/2), 5)
-		if err := a.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, a.Append(r))
 	}
 	read := func() error {
 		_, err := Reader{FS: durable.OS()}.Read(dir, Selection{Column: dataset.Wall})
@@ -147,12 +136,8 @@ func TestCopiedPart(t *testing.T) {
 		filepath.Join(dir, "x", "ab.krun")) {
 		t.Errorf("%v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "y")); err != nil {
-		t.Fatal(err)
-	}
-	if err := read(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "y")))
+	must.Do(t, read())
 }
 
 // TestKeyedMachines: the executions of several machines are found in their directories, with the
@@ -167,21 +152,15 @@ func TestKeyedMachines(t *testing.T) {
 			Message:  func(string, ...any) {},
 			Progress: func(string) (func(warmup.Progress), func()) { return nil, func() {} }}
 		in, doc, series, err := reader.Keyed(dir, "")
-		if err != nil || len(doc.Pairs) != 2 {
-			t.Fatalf("%v, %+v", err, doc)
-		}
+		must.Need(t, err == nil && len(doc.Pairs) == 2, err, doc)
 		for i, p := range in.Data.Pairs {
 			var got []int
 			for e := range p.Executions {
 				one, err := series(i, e)
-				if err != nil || len(one.Columns) != 3 {
-					t.Fatalf("%+v: %v", one, err)
-				}
+				must.Need(t, err == nil && len(one.Columns) == 3, one, err)
 				got = append(got, one.Number)
 			}
-			if fmt.Sprint(got) != "[1 2 3 4]" {
-				t.Errorf("%v: %v", numbers, got)
-			}
+			must.Equal(t, fmt.Sprint(got), "[1 2 3 4]", numbers, got)
 		}
 	}
 }
@@ -216,16 +195,12 @@ func TestConfigOfEarlierVersion(t *testing.T) {
 	text := armsText + "\n[machines.x.experiment]\nreboot = \"none\"\nhardware_every = 5\n"
 	machine(t, dir, "lab1", "ab", text, 1)
 	e, err := Open(durable.OS(), filepath.Join(dir, "lab1", "ab.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	if _, err := e.Config("x"); err != nil {
 		t.Error(err)
 	}
 	for change, want := range map[string]bool{"": true, "# a comment\n": true, "attempts = 9\n": false} {
-		if err := os.WriteFile(path, []byte(text+change), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text+change), 0o644))
 		if _, err := ParseConfig(durable.OS(), path, "x"); (err == nil) != want {
 			t.Errorf("with %q: %v", change, err)
 		}

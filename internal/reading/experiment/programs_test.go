@@ -13,6 +13,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestMachinePrograms: each machine has its own latest programs, and the remark names the machine
@@ -20,13 +21,9 @@ import (
 func TestMachinePrograms(t *testing.T) {
 	dir := t.TempDir()
 	for _, host := range []string{"m1", "m2"} {
-		if err := os.MkdirAll(filepath.Join(dir, host), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, host), 0o755))
 		d, err := directory.Create(durable.OS(), filepath.Join(dir, host, "x.krun"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		a := results.NewAppender(durable.OS(), d.Results())
 		for slot := range 4 {
 			r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, slot, 1, slot+1, results.Completed)
@@ -39,9 +36,7 @@ func TestMachinePrograms(t *testing.T) {
 				r.Outcome, program = results.Error, "broken"
 			}
 			r.Machine.Fingerprint = map[string]string{"program.benchmark.b.v": program}
-			if err := a.Append(r); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, a.Append(r))
 		}
 	}
 	said := ""
@@ -49,9 +44,7 @@ func TestMachinePrograms(t *testing.T) {
 		said += fmt.Sprintf(format, args...)
 	}}
 	in, err := r.Read(dir, Selection{Column: dataset.Wall})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := ""
 	for _, e := range in.Data.Pairs[0].Executions {
 		got += fmt.Sprintf("%s %s, ", e.Machine, e.Outcome)
@@ -65,18 +58,12 @@ func TestMachinePrograms(t *testing.T) {
 		t.Error(said)
 	}
 	e, err := Open(durable.OS(), filepath.Join(dir, "m1", "x.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m, err := e.Records(nil, "m1", func(err error) { t.Error(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var slots []int
 	for rec := range m.Counting() {
 		slots = append(slots, rec.Slot)
 	}
-	if fmt.Sprint(slots) != "[1 2]" {
-		t.Errorf("slots %v count", slots)
-	}
+	must.Equal(t, fmt.Sprint(slots), "[1 2]", "slots", slots, "count")
 }

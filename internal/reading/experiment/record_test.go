@@ -1,6 +1,10 @@
 package experiment
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 func FuzzParseRecord(f *testing.F) {
 	for _, s := range []string{"17", "17-2", "0000017-001.json.gz", "-1", "1-", "1-0", "x"} {
@@ -8,8 +12,6 @@ func FuzzParseRecord(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		slot, attempt, err := ParseRecord(s)
-		if err == nil && (slot < 0 || attempt < 0) {
-			t.Errorf("%q: %d-%d", s, slot, attempt)
-		}
+		must.Be(t, err != nil || slot >= 0 && attempt >= 0, s, slot, "-", attempt)
 	})
 }

@@ -9,15 +9,14 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestRecordsThatCount: of each slot the first completed record counts, also when it is read again;
 // a record that contradicts itself is left out in each pass.
 func TestRecordsThatCount(t *testing.T) {
 	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "test.krun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	a := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
 	b := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 	doubtful := record(b, 3, 1, 2, results.Completed)
@@ -28,9 +27,7 @@ func TestRecordsThatCount(t *testing.T) {
 		record(a, 0, 3, 1, results.Completed),
 		record(b, 1, 1, 1, results.Error), record(a, 2, 1, 2, results.Completed), doubtful,
 	} {
-		if err := appender.Append(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, appender.Append(r))
 	}
 	for _, test := range []struct {
 		pattern string
@@ -44,14 +41,10 @@ func TestRecordsThatCount(t *testing.T) {
 		{"nbody:*:*", []results.Name{{Slot: 1, Attempt: 1}}, nil, 1},
 	} {
 		pattern, err := ParsePattern(test.pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		left := 0
 		records, err := Experiment{d}.Records(pattern, "bencher5", func(error) { left++ })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for pass := 1; pass <= 2; pass++ {
 			var all, count []results.Name
 			for r := range records.Whole() {

@@ -1,6 +1,10 @@
 package experiment
 
-import "testing"
+import (
+	"testing"
+
+	"krund/rig/must"
+)
 
 func TestParseSkip(t *testing.T) {
 	for text, want := range map[string]Skip{"0": {}, "17": {Iterations: 17}, "steady": {Steady: true}} {
@@ -9,9 +13,7 @@ func TestParseSkip(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "-1", "10%", "1.5"} {
-		if _, err := ParseSkip(text); err == nil {
-			t.Errorf("%q is taken", text)
-		}
+		must.Refused(ParseSkip(text))(t, "", text, "is taken")
 	}
 }
 
@@ -25,7 +27,5 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s: %q, %v", arg, got, err)
 		}
 	}
-	if got := ConfigOf("a/warmup.krun/"); got != "a/warmup.toml" {
-		t.Error(got)
-	}
+	must.Equal(t, ConfigOf("a/warmup.krun/"), "a/warmup.toml")
 }

@@ -162,9 +162,7 @@ func TestMendWithoutConfiguration(t *testing.T) {
 	o := options
 	o.Original = "/x/other.toml"
 	must.Refused(integrity.Mend(fsys, f, o))(t, "config.toml", "error")
-	if _, err := schedule.Open(fsys, f.Schedule(), false); err == nil {
-		t.Error("the schedule is whole")
-	}
+	must.Refused(schedule.Open(fsys, f.Schedule(), false))(t, "", "the schedule is whole")
 }
 
 // TestBaseTemperaturesOfALostHeader: a rebuilt header has the base temperatures of the newest
@@ -242,9 +240,8 @@ func TestMachineFiles(t *testing.T) {
 			fsys, f := experiment(t)
 			must.Do(t, durable.WriteFile(fsys, dir+"/"+test.file, []byte(test.text), 0o644))
 			got := problems(integrity.Check(fsys, f, options.Options).Problems)
-			if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-				t.Errorf("%s; want %q", got, test.want)
-			}
+			must.Be(t, (test.want != "" || got == "") && strings.Contains(got, test.want), got, "want",
+				test.want)
 		})
 	}
 }
@@ -265,9 +262,8 @@ func TestDamagedJournal(t *testing.T) {
 	} {
 		must.Do(t, durable.WriteFile(fsys, f.Journal(), []byte(test.text), 0o644))
 		got := problems(integrity.Check(fsys, f, options.Options).Problems)
-		if test.want == "" && got != "" || !strings.Contains(got, test.want) {
-			t.Errorf("%s: %s; want %q", test.name, got, test.want)
-		}
+		must.Be(t, (test.want != "" || got == "") && strings.Contains(got, test.want), test.name, got, "want",
+			test.want)
 	}
 }
 

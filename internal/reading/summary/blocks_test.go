@@ -5,6 +5,7 @@ import (
 
 	"krund/internal/experiment/key"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // TestBlocks counts the blocks of two keys with three arms each: flags are those of the slots in
@@ -28,9 +29,7 @@ func TestBlocks(t *testing.T) {
 			index++
 		}
 		v.endBlock()
-		if v.blocks == nil || *v.blocks != want {
-			t.Errorf("%s: %+v, want %+v", flags, v.blocks, want)
-		}
+		must.Be(t, v.blocks != nil && *v.blocks == want, flags, v.blocks, "want", want)
 	}
 	none := &survey{recent: map[key.Key][]schedule.Slot{}, at: map[key.Key]int{}}
 	none.add(schedule.Slot{Flag: schedule.Completed, Key: key.Key{Benchmark: "a"}}, 0)

@@ -8,6 +8,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/summary"
+	"krund/rig/must"
 )
 
 var (
@@ -84,9 +85,7 @@ func TestEstimate(t *testing.T) {
 				t.Errorf("got %+v, want %v known %v, %d unknown, %v between", got, c.want, c.known, c.unknown,
 					c.between)
 			}
-			if got.Exact() != (c.known && c.unknown == 0) {
-				t.Errorf("Exact is %v", got.Exact())
-			}
+			must.Equal(t, got.Exact(), (c.known && c.unknown == 0), "Exact is")
 		})
 	}
 }

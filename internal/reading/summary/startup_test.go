@@ -58,9 +58,7 @@ func TestRows(t *testing.T) {
 	if j := got[1].First; j.Mean != 300 || j.Low != nil || j.High != nil {
 		t.Errorf("one execution has no interval: %+v", *j)
 	}
-	if got[2].Init != nil || got[2].First != nil || got[2].Executions != 1 {
-		t.Errorf("without stamps: %+v", got[2])
-	}
+	must.Be(t, got[2].Init == nil && got[2].First == nil && got[2].Executions == 1, "without stamps", got[2])
 	if keys := rows(t, summary.ByKey, summary.StartupOptions{}, records...); len(keys) != 4 ||
 		keys[0].Name != "a:C:x" || keys[2].Name != "b:C:x" {
 		t.Errorf("keys %+v", keys)

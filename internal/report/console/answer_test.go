@@ -107,9 +107,7 @@ The start of the shell, 980.0 µs, is subtracted.
 Clean environment, not yours: only the variables HOME, USER, LOGNAME, SHELL, LANG, PATH, TOKEN; umask ` +
 		`022, no core files, no set-user-ID programs, and for root the highest priority.
 `
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
-	}
+	must.Equal(t, out.String(), want)
 	out.Reset()
 	answer.Environment.Of, answer.Subjects = "caller", answer.Subjects[1:2]
 	New(&out, &out).Answer(answer)

@@ -33,9 +33,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for i, slot := range slots {
-			if slot < 0 || i > 0 && slots[i-1] >= slot {
-				t.Errorf("slots %v", slots)
-			}
+			must.Be(t, slot >= 0 && (i <= 0 || slots[i-1] < slot), "slots", slots)
 		}
 	})
 }

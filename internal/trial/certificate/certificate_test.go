@@ -19,9 +19,8 @@ func TestConfiguration(t *testing.T) {
 	for name, settings := range map[string][]string{"plain": nil, "controlled": studySettings()} {
 		text := []byte(n.configuration(settings))
 		cfg := must.Get(config.Parse("/x/"+name+".toml", text, "lab", doctor.Settings()))(t)
-		if cfg.Experiment.Executions != 7 || cfg.Experiment.Reboot != config.RebootNone {
-			t.Errorf("%s: %+v", name, cfg.Experiment)
-		}
+		must.Be(t, cfg.Experiment.Executions == 7 && cfg.Experiment.Reboot == config.RebootNone, name,
+			cfg.Experiment)
 		w := doctor.Of(cfg, config.RebootNone)
 		turbo, services := w.Control.Of("turbo").Policy, w.Control.Of("services").Policy
 		want := map[string]setting.Policy{"plain": setting.Off, "controlled": setting.Apply}[name]

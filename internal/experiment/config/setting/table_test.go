@@ -25,9 +25,7 @@ func TestTableOnATerminal(t *testing.T) {
 				t.Errorf("%q is wider than %d columns", line, width)
 			}
 		}
-		if n != lines {
-			t.Errorf("width %d: %d lines below the row, want %d:\n%s", width, n, lines, b.String())
-		}
+		must.Equal(t, n, lines, "width", width, "lines below the row", b.String())
 	}
 }
 
@@ -94,9 +92,7 @@ ignored (off): off1, off2
 	} {
 		b.Reset()
 		err := (Table{table.Findings[:n]}).Print(&b, 0)
-		if err != nil || !strings.HasPrefix(b.String(), want) {
-			t.Errorf("%v\n%s\nwant %s", err, b.String(), want)
-		}
+		must.Be(t, err == nil && strings.HasPrefix(b.String(), want), err, b.String(), "want", want)
 	}
 }
 
