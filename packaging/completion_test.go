@@ -53,8 +53,7 @@ func TestBashCompletesKrund(t *testing.T) {
 		script := `. completions/krund.bash; COMP_WORDS=($1); [[ $1 == *" " ]] && COMP_WORDS+=("")
 COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _krund; echo "${COMPREPLY[*]}"`
 		out, err := exec.CommandContext(t.Context(), bash, "-c", script, "bash", line).Output()
-		if got := strings.TrimSpace(string(out)); err != nil || got != want {
-			t.Errorf("%q completes to %q, %v; want %q", line, got, err, want)
-		}
+		got := strings.TrimSpace(string(out))
+		must.Be(t, err == nil && got == want, line, "completes to", got, err, "want", want)
 	}
 }

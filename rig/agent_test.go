@@ -27,9 +27,8 @@ func TestParseAgent(t *testing.T) {
 		err)
 	for _, bad := range []string{"", "RIG-UP", "RIG-UP  2.3", "RIG-UP id soon", "\x01aGk=", "\x01aGk=\x02256",
 		"\x01a\x020", "aGk=\x020", "SeaBIOS"} {
-		if line, err := parseAgent(bad); err == nil {
-			t.Errorf("%q parsed as %+v, want an error", bad, line)
-		}
+		line, err := parseAgent(bad)
+		must.Be(t, err != nil, bad, "parsed as", line, "want an error")
 	}
 }
 
@@ -52,13 +51,11 @@ func guest(t *testing.T, says string) *agent {
 
 func TestAgentRunsCommandsAfterNoise(t *testing.T) {
 	a := guest(t, "\x1bc\x00firmware\r\n\nRIG-UP id 1.5\n")
-	if up, err := a.waitUp(t.Context()); err != nil || up != (Up{"id", 1.5}) {
-		t.Fatalf("waitUp = %+v, %v", up, err)
-	}
+	up, err := a.waitUp(t.Context())
+	must.Need(t, err == nil && up == (Up{"id", 1.5}), "waitUp =", up, err)
 	for _, command := range []string{"echo 1\necho 2", "true"} {
-		if r, err := a.run(t.Context(), time.Minute, command); err != nil || r != (reply{command, 7}) {
-			t.Errorf("run(%q) = %+v, %v", command, r, err)
-		}
+		r, err := a.run(t.Context(), time.Minute, command)
+		must.Be(t, err == nil && r == (reply{command, 7}), "run", command, r, err)
 	}
 }
 
@@ -67,13 +64,11 @@ func TestAgentTellsALostGuest(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	late := errors.New("too late")
 	cancel(late)
-	if _, err := a.waitUp(ctx); !errors.Is(err, errAgentLost) || !errors.Is(err, late) {
-		t.Errorf("no guest in time: %v", err)
-	}
+	_, err := a.waitUp(ctx)
+	must.Be(t, errors.Is(err, errAgentLost) && errors.Is(err, late), "no guest in time", err)
 	_ = a.conn.Close()
-	if _, err := a.run(t.Context(), time.Minute, "true"); !errors.Is(err, errAgentLost) {
-		t.Errorf("guest is gone: %v", err)
-	}
+	_, err = a.run(t.Context(), time.Minute, "true")
+	must.Fail(t, err, errAgentLost, "guest is gone")
 }
 
 func FuzzParseAgent(f *testing.F) {

@@ -51,10 +51,8 @@ func TestHarmsHaveKinds(t *testing.T) {
 	}
 	e = read(t, dir)
 	e.Records = e.Records[:2] // without the one that is to run again
-	if h := e.Harms(earlier); len(h) != 1 || h[0].Kind != Wrong {
-		t.Errorf("a record of a lost attempt that is gone: %v", h)
-	}
-	if h := e.Harms(nil); h != nil {
-		t.Errorf("without an earlier state: %v", h)
-	}
+	h := e.Harms(earlier)
+	must.Be(t, len(h) == 1 && h[0].Kind == Wrong, "a record of a lost attempt that is gone", h)
+	h = e.Harms(nil)
+	must.Be(t, h == nil, "without an earlier state", h)
 }

@@ -15,13 +15,11 @@ func TestConsoleKeepsCompleteLinesPerBoot(t *testing.T) {
 	c := newConsole()
 	c.startBoot()
 	for _, portion := range []string{"one\r", "\ntw", "o\n\n", "cut in ha"} {
-		if n, err := c.Write([]byte(portion)); n != len(portion) || err != nil {
-			t.Fatalf("Write(%q) = %d, %v", portion, n, err)
-		}
+		n, err := c.Write([]byte(portion))
+		must.Need(t, n == len(portion) && err == nil, "Write", portion, n, err)
 	}
-	if lines, _ := c.snapshot(0); !slices.Equal(lines, []Line{{1, "one"}, {1, "two"}, {1, ""}}) {
-		t.Errorf("lines %+v: want the three complete ones", lines)
-	}
+	lines, _ := c.snapshot(0)
+	must.EqualList(t, lines, []Line{{1, "one"}, {1, "two"}, {1, ""}}, "lines", "want the three complete ones")
 	c.startBoot()
 	_, _ = c.Write([]byte("\xffnew\n"))
 	if lines, _ := c.snapshot(3); !slices.Equal(lines, []Line{{1, "cut in ha"}, {2, "\uFFFDnew"}}) {
@@ -55,10 +53,9 @@ func TestConsoleWaitEndsWithItsContextButSeesTheLastLines(t *testing.T) {
 	cause := errors.New("went off")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if _, next, err := c.wait(ctx, 0, regexp.MustCompile("^last")); err != nil || next != 1 {
-		t.Errorf("a line that was there: next %d, error %v", next, err)
-	}
-	_, _, err := c.wait(ctx, 0, regexp.MustCompile("^never"))
+	_, next, err := c.wait(ctx, 0, regexp.MustCompile("^last"))
+	must.Be(t, err == nil && next == 1, "a line that was there: next", next, "error", err)
+	_, _, err = c.wait(ctx, 0, regexp.MustCompile("^never"))
 	must.Be(t, errors.Is(err, errNotSeen) && errors.Is(err, cause), "a line that never came", err,
 		"want both", errNotSeen, cause)
 }
@@ -67,9 +64,8 @@ func TestPanicFindsTheReason(t *testing.T) {
 	reason, ok := Panic([]Line{{1, "[    1.0] fine"},
 		{1, "[    5.7] Kernel panic - not syncing: sysrq triggered crash"}})
 	must.Be(t, ok && reason == "sysrq triggered crash", "Panic", reason, ok)
-	if reason, ok := Panic([]Line{{1, "reboot: Restarting system"}}); ok {
-		t.Errorf("an ordinary reboot: Panic = %q, true", reason)
-	}
+	reason, ok = Panic([]Line{{1, "reboot: Restarting system"}})
+	must.Be(t, !ok, "an ordinary reboot: Panic =", reason, "true")
 }
 
 // FuzzConsolePortions: any division of the output into chunks gives the same lines.

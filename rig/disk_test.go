@@ -18,19 +18,16 @@ func TestParseList(t *testing.T) {
 	must.Be(t, err == nil && reflect.DeepEqual(got, want), "parseList", got, err, want)
 	for _, bad := range []string{"x", "/1/2/3/4/5/6", "/1/9/0/0/a/1/", "/1/100644/a/0/a/1/",
 		"/1/100644/0/0/a/x/"} {
-		if got, err := parseList(bad); err == nil {
-			t.Errorf("parseList(%q) = %+v, want an error", bad, got)
-		}
+		got, err := parseList(bad)
+		must.Be(t, err != nil, "parseList", bad, got, "want an error")
 	}
 }
 
 func TestQuoteDebugfs(t *testing.T) {
-	if got, err := quoteDebugfs(`/a "b"/c`); err != nil || got != `"/a ""b""/c"` {
-		t.Errorf("quoteDebugfs = %s, %v", got, err)
-	}
-	if got, err := quoteDebugfs("/a\nrm /b"); err == nil {
-		t.Errorf("quoteDebugfs accepted a line end: %s", got)
-	}
+	got, err := quoteDebugfs(`/a "b"/c`)
+	must.Be(t, err == nil && got == `"/a ""b""/c"`, "quoteDebugfs =", got, err)
+	got, err = quoteDebugfs("/a\nrm /b")
+	must.Be(t, err != nil, "quoteDebugfs accepted a line end", got)
 }
 
 func TestNeedsRecoveryReadsTheSuperblock(t *testing.T) {

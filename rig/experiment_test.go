@@ -1,7 +1,6 @@
 package rig
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -63,9 +62,8 @@ func read(t *testing.T, dir string) *Experiment {
 
 func TestExperimentWithoutProblems(t *testing.T) {
 	e := read(t, experiment(t))
-	if p := append(e.Problems(), e.Since(e)...); p != nil {
-		t.Errorf("problems: %q", p)
-	}
+	p := append(e.Problems(), e.Since(e)...)
+	must.Be(t, p == nil, "problems", p)
 	if e.Finished() || e.Count(schedule.Completed) != 2 || e.Count(schedule.Running) != 1 ||
 		len(e.Records) != 3 {
 		t.Errorf("finished %v, %d completed, %d running, %d records", e.Finished(),
@@ -151,7 +149,6 @@ func TestExperimentThatCannotBeRead(t *testing.T) {
 		c.do(t, dir)
 		must.Refused(ReadExperiment(dir))(t, "", c.name, "no error")
 	}
-	if _, err := ReadExperiment("/no/such.krun"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no directory: %v", err)
-	}
+	_, err := ReadExperiment("/no/such.krun")
+	must.Fail(t, err, os.ErrNotExist, "no directory")
 }

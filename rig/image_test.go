@@ -36,9 +36,8 @@ func TestFindImageSaysWhatIsMissing(t *testing.T) {
 	write(t, filepath.Join(dir, "complete"), "")
 	write(t, filepath.Join(dir, "kernel"), "6.1.0-56-amd64\n")
 	image := must.Get(findImage(dir, all))(t)
-	if version, err := image.KernelVersion(); err != nil || version != "6.1.0-56-amd64" {
-		t.Errorf("kernel version is %q, %v", version, err)
-	}
+	version, err := image.KernelVersion()
+	must.Be(t, err == nil && version == "6.1.0-56-amd64", "kernel version is", version, err)
 }
 
 func write(t *testing.T, name, text string) {

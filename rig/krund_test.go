@@ -57,9 +57,8 @@ func TestRepositoryIsFoundFromBelow(t *testing.T) {
 	root := must.Get(repository())(t)
 	must.Get(os.Stat(filepath.Join(root, "rig", "krund_test.go")))(t)
 	t.Chdir(t.TempDir())
-	if root, err := repository(); err == nil {
-		t.Errorf("found a repository in %s from outside", root)
-	}
+	root, err := repository()
+	must.Be(t, err != nil, "found a repository in", root, "from outside")
 }
 
 func TestExperimentFile(t *testing.T) {

@@ -102,9 +102,8 @@ func TestACommandThatDoesNotEnd(t *testing.T) {
 	m.options.Limit = 3 * time.Second
 	got := failure(t, func(tb testing.TB) { m.For(tb).Sh("hang") })
 	must.Contain(t, got, "hang: still running after 2s; output so far: half", "failed with")
-	if out, status := m.Try("status 124"); status != 124 || out != "" {
-		t.Errorf("a command whose own status is 124: %q, %d", out, status)
-	}
+	out, status := m.Try("status 124")
+	must.Be(t, status == 124 && out == "", "a command whose own status is 124", string(out), status)
 }
 
 // TestTheGuestKillsACommandThatDoesNotEnd uses one start of a complete machine: afterwards it
@@ -121,8 +120,7 @@ func TestTheGuestKillsACommandThatDoesNotEnd(t *testing.T) {
 		if !strings.Contains(got, "still running after") || !strings.Contains(got, "output so far: half") {
 			t.Errorf("%s: failed with %q", hang, got)
 		}
-		if left, _ := m.Try("pgrep -x sleep"); left != "" {
-			t.Errorf("%s: still there: %s", hang, left)
-		}
+		left, _ := m.Try("pgrep -x sleep")
+		must.Equal(t, left, "", hang, "still there")
 	}
 }

@@ -165,9 +165,8 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		must.Equal(t, m.WaitUp(), (Up{"boot-1", 2.5}), "up, asked again")
 		m.WaitConsole(`first=1 rig\.payload$`)
 		must.Equal(t, m.Sh("boots"), "1", "output")
-		if out, status := m.Try("nonsense"); out != "what?" || status != 127 {
-			t.Errorf("nonsense: %q, status %d", out, status)
-		}
+		out, status := m.Try("nonsense")
+		must.Be(t, out == "what?" && status == 127, "nonsense", string(out), "status", status)
 		m.SetKernelArguments("second=1")
 		m.Send("end guest-reset")
 		if off := m.WaitOff(); off.Reason != OffRebooted || m.On() {
@@ -224,9 +223,8 @@ func TestWaitOffOrALine(t *testing.T) {
 	}
 	m.WaitUp()
 	m.Send("end guest-reset")
-	if off, ended := m.WaitOffOrEnded("x.service"); ended || off.Reason != OffRebooted {
-		t.Errorf("ended %v, off %+v", ended, off)
-	}
+	off, ended := m.WaitOffOrEnded("x.service")
+	must.Be(t, !ended && off.Reason == OffRebooted, "ended", ended, "off", off)
 }
 
 func TestWhyAMachineIsOff(t *testing.T) {
@@ -242,22 +240,19 @@ func TestWhyAMachineIsOff(t *testing.T) {
 		}
 	}
 	m := Boot(t, Options{})
-	if off := m.ResetButton(); off.Reason != OffRebooted {
-		t.Errorf("reset button: %+v", off)
-	}
+	off := m.ResetButton()
+	must.Equal(t, off.Reason, OffRebooted, "reset button", off)
 	m.PowerOn()
 	m.PowerCutAfter(time.Nanosecond)
-	if off := m.WaitOff(); off.Reason != OffCut {
-		t.Errorf("power cut: %+v", off)
-	}
+	off = m.WaitOff()
+	must.Equal(t, off.Reason, OffCut, "power cut", off)
 }
 
 func TestRunUntilKeepsThePowerOn(t *testing.T) {
 	useStandIn(t)
 	m := New(t, Options{})
-	if got := m.RunUntil(`^kernel (\w+)`, 0); got[1] != "rw" {
-		t.Errorf("groups %q", got)
-	}
+	got := m.RunUntil(`^kernel (\w+)`, 0)
+	must.Equal(t, got[1], "rw", "groups", got)
 	m.WaitUp()
 	m.Sh("say step 1")
 	m.Send("end guest-reset")

@@ -58,9 +58,8 @@ func TestPayloadPacksInOrderAndReplaces(t *testing.T) {
 	var q Payload
 	q.Text("/etc/a", "merged")
 	p.Merge(&q)
-	if got := listing(t, packed(t, &p)); !strings.HasPrefix(got, "etc/a 0 -rw-r--r-- merged\n") {
-		t.Errorf("after the merge:\n%s", got)
-	}
+	got := listing(t, packed(t, &p))
+	must.Be(t, strings.HasPrefix(got, "etc/a 0 -rw-r--r-- merged\n"), "after the merge", got)
 }
 
 func TestPayloadTakesATreeOfTheHost(t *testing.T) {

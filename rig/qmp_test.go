@@ -30,23 +30,20 @@ func TestParseQMP(t *testing.T) {
 		{"error", `{"error": {"class": "CommandNotFound", "desc": "no x"}}`,
 			func(m qmpMessage) bool { return m.Error.Error() == "CommandNotFound: no x" }},
 	} {
-		if m, err := parseQMP([]byte(c.line)); err != nil || !c.check(m) {
-			t.Errorf("%s: %+v, %v", c.name, m, err)
-		}
+		m, err := parseQMP([]byte(c.line))
+		must.Be(t, err == nil && c.check(m), c.name, m, err)
 	}
 	for _, line := range []string{``, `{}`, `[]`, `{"return": {}`, `qemu: bad option`} {
-		if m, err := parseQMP([]byte(line)); err == nil {
-			t.Errorf("%q parsed as %+v, want an error", line, m)
-		}
+		m, err := parseQMP([]byte(line))
+		must.Be(t, err != nil, line, "parsed as", m, "want an error")
 	}
 }
 
 func TestShutdownReason(t *testing.T) {
 	m := must.Get(
 		parseQMP([]byte(`{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}`)))(t)
-	if reason, ok := shutdownReason(m); !ok || reason != OffRebooted {
-		t.Errorf("reason is %q, %v", reason, ok)
-	}
+	reason, ok := shutdownReason(m)
+	must.Be(t, ok && reason == OffRebooted, "reason is", reason, ok)
 	if reason, ok := shutdownReason(qmpMessage{Event: "RESET",
 		Data: []byte(`{"reason": "guest-reset"}`)}); ok {
 		t.Errorf("a RESET event has reason %q", reason)
@@ -54,14 +51,12 @@ func TestShutdownReason(t *testing.T) {
 }
 
 func TestParsePort(t *testing.T) {
-	if v, err := parsePort("portb[0x0081] = 0x28\r\n"); err != nil || v != 0x28 {
-		t.Errorf("parsePort = %#x, %v; want 0x28", v, err)
-	}
+	v, err := parsePort("portb[0x0081] = 0x28\r\n")
+	must.Be(t, err == nil && v == 0x28, "parsePort =", v, err, "want 0x28")
 	for _, answer := range []string{"", "portb[0x0081]", "portb[0x0081] = ", "portw[0x81] = 0x1234",
 		"unknown command: 'i'"} {
-		if v, err := parsePort(answer); err == nil {
-			t.Errorf("parsePort(%q) = %#x, want an error", answer, v)
-		}
+		v, err := parsePort(answer)
+		must.Be(t, err != nil, "parsePort", answer, v, "want an error")
 	}
 }
 
@@ -88,15 +83,13 @@ func qmpServer(t *testing.T, answers ...string) *qmpClient {
 func TestClientSkipsEventsAndReadsAnswers(t *testing.T) {
 	c := qmpServer(t, `{"event": "RESUME"}`+"\n"+`{"return": "portb[0x0081] = 0x18\r\n"}`, `{"return": ""}`,
 		`{"return": "invalid char"}`, `{"error": {"class": "GenericError", "desc": "no"}}`)
-	if v, err := c.inb(t.Context(), 0x81); err != nil || v != 0x18 {
-		t.Errorf("inb = %#x, %v; want 0x18", v, err)
-	}
+	v, err := c.inb(t.Context(), 0x81)
+	must.Be(t, err == nil && v == 0x18, "inb =", v, err, "want 0x18")
 	must.Do(t, c.outb(t.Context(), 0x89, 150), "outb")
 	must.Refuse(t, c.outb(t.Context(), 0x89, 150), "", "outb hid a complaint of the monitor")
 	var refused *qmpError
-	if err := c.execute(t.Context(), "x", nil, nil); !errors.As(err, &refused) || refused.Desc != "no" {
-		t.Errorf("refused command: %v", err)
-	}
+	err = c.execute(t.Context(), "x", nil, nil)
+	must.Be(t, errors.As(err, &refused) && refused.Desc == "no", "refused command", err)
 }
 
 func TestClientTellsThatTheMachineEnded(t *testing.T) {
@@ -120,9 +113,8 @@ func TestClientGivesUpWithItsContext(t *testing.T) {
 
 func TestClientStopsAtNonsense(t *testing.T) {
 	c := qmpServer(t, "Segmentation fault")
-	if err := c.execute(t.Context(), "x", nil, nil); !errors.Is(err, errQMPClosed) || c.err == nil {
-		t.Errorf("nonsense from the emulator: %v, %v", err, c.err)
-	}
+	err := c.execute(t.Context(), "x", nil, nil)
+	must.Be(t, errors.Is(err, errQMPClosed) && c.err != nil, "nonsense from the emulator", err, c.err)
 }
 
 func FuzzParseQMP(f *testing.F) {
@@ -141,8 +133,7 @@ func FuzzParseQMP(f *testing.F) {
 func FuzzParsePort(f *testing.F) {
 	f.Add(byte(0x28))
 	f.Fuzz(func(t *testing.T, v byte) {
-		if got, err := parsePort(fmt.Sprintf("portb[0x0081] = %#x\r\n", v)); err != nil || got != v {
-			t.Errorf("%#x came back as %#x, %v", v, got, err)
-		}
+		got, err := parsePort(fmt.Sprintf("portb[0x0081] = %#x\r\n", v))
+		must.Be(t, err == nil && got == v, v, "came back as", got, err)
 	})
 }

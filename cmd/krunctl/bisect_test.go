@@ -130,9 +130,8 @@ func TestBisect(t *testing.T) {
 	answer, code := ask()
 	steps := 0
 	for ; answer.Action == "measure" && steps < 40; steps++ {
-		if again, _ := ask(); again != answer || code != exitLeftOut {
-			t.Fatalf("%+v, then %+v", answer, again)
-		}
+		again, _ := ask()
+		must.Need(t, again == answer && code == exitLeftOut, answer, "then", again)
 		measure(t, r, answer.Step)
 		answer, code = ask()
 	}

@@ -125,9 +125,8 @@ func TestCompareCalibrates(t *testing.T) {
 		t.Error(r.text())
 	}
 	for _, correction := range []string{"bh", "none"} {
-		if r := krunctl(t, "compare", "--correction", correction, armsDirectory(t, 1, 1)); r.code != exitOK {
-			t.Error(fmt.Sprint(correction, r.text()))
-		}
+		r := krunctl(t, "compare", "--correction", correction, armsDirectory(t, 1, 1))
+		must.Equal(t, r.code, exitOK, fmt.Sprint(correction, r.text()))
 	}
 }
 

@@ -67,10 +67,9 @@ func TestGroups(t *testing.T) {
 	for _, line := range lines {
 		must.Be(t, utf8.RuneCountInString(line) <= 80, line)
 	}
-	if r := krunctl(t, "completion", "--help"); !strings.Contains(r.stdout, "EXIT STATUS\n") ||
-		!strings.Contains(r.stdout, "\n  bash ") {
-		t.Error(r.text())
-	}
+	r := krunctl(t, "completion", "--help")
+	must.Be(t, strings.Contains(r.stdout, "EXIT STATUS\n") && strings.Contains(r.stdout, "\n  bash "),
+		r.text())
 }
 
 // examples returns the command lines in a help text, without what a shell does
@@ -202,14 +201,12 @@ func TestUsage(t *testing.T) {
 			b.dir()}, {"version", "x"},
 		{"convert", "--to", "csv", "--rows", "wide", "--column", "a", "--column", "b", b.dir()},
 	} {
-		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr,
-			"krunctl: ") {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		r := krunctl(t, args...)
+		must.Be(t, r.code == exitUsage && r.stdout == "" && strings.HasPrefix(r.stderr, "krunctl: "), args,
+			r.text())
 	}
-	if r := krunctl(t, "statsu"); !strings.Contains(r.stderr, "did you mean status?") {
-		t.Error(r.text())
-	}
+	r := krunctl(t, "statsu")
+	must.Contain(t, r.stderr, "did you mean status?", r.text())
 }
 
 // commands returns all subcommands.

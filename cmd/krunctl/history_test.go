@@ -54,9 +54,8 @@ func TestHistory(t *testing.T) {
 		t.Helper()
 		got := krunctl(t, append(append([]string{"history", "--format", "json"}, args...), files...)...)
 		var h history.History
-		if err := json.Unmarshal([]byte(got.stdout), &h); err != nil || got.code != 0 {
-			t.Fatalf("%d: %v: %s", got.code, err, got.stderr)
-		}
+		err := json.Unmarshal([]byte(got.stdout), &h)
+		must.Need(t, err == nil && got.code == 0, got.code, err, got.stderr)
 		return &h
 	}
 	h := run("--mutes", mutes)
@@ -68,10 +67,9 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	h = run("--versions", order)
-	if c := h.Keys[0].Changes[0]; len(h.Versions) != 40 || c.Version != 26 ||
-		h.Versions[26].Source != "list" {
-		t.Errorf("%+v, %d versions", c, len(h.Versions))
-	}
+	c = h.Keys[0].Changes[0]
+	must.Be(t, len(h.Versions) == 40 && c.Version == 26 && h.Versions[26].Source == "list", c,
+		len(h.Versions), "versions")
 	for format, want := range map[string]string{
 		"text": "v25", "csv": "change_ratio", "html": "<figure", "svg": "<svg", "markdown": "| ",
 	} {

@@ -28,9 +28,8 @@ func TestHoldAndResume(t *testing.T) {
 	text, err := os.ReadFile(b.directory.RequestFile(directory.Hold))
 	must.Be(t, err == nil && strings.Contains(string(text), "user 1000 on bencher7, 2026-11-21T12:00:00Z"),
 		"the request lacks its author", text, err)
-	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "held: the boots are ordinary ones") {
-		t.Errorf("status does not report it:\n%s", r.text())
-	}
+	r := krunctl(t, "status", b.dir())
+	must.Contain(t, r.stdout, "held: the boots are ordinary ones", "status does not report it", r.text())
 	krunctl(t, "hold", b.dir()).says(t, exitOK, "", "", "a second time")
 	if r := krunctl(t, "check", b.dir()); strings.Contains(r.stdout, "not created by krund") {
 		t.Errorf("check-data does not know the hold:\n%s", r.text())
@@ -53,14 +52,12 @@ func TestHoldWhileKrundRuns(t *testing.T) {
 
 func TestHoldBeforeTheBeginning(t *testing.T) {
 	toml := filepath.Join(t.TempDir(), "new.toml")
-	if r := krunctl(t, "hold", toml); r.code != exitError || r.stdout != "" {
-		t.Errorf("there is no such experiment:\n%s", r.text())
-	}
+	r := krunctl(t, "hold", toml)
+	must.Be(t, r.code == exitError && r.stdout == "", "there is no such experiment", r.text())
 	must.Do(t, os.WriteFile(toml, []byte(experimentText), 0o644))
 	krunctl(t, "hold", toml).says(t, exitOK, "", "")
-	if asked, err := directory.Asked(lax(), directory.For(toml), directory.Hold); !asked || err != nil {
-		t.Errorf("held %t, %v", asked, err)
-	}
+	asked, err := directory.Asked(lax(), directory.For(toml), directory.Hold)
+	must.Be(t, asked && err == nil, "held", asked, err)
 	krunctl(t, "hold", filepath.Join(t.TempDir(), "missing.krun")).says(t, exitError, "", "")
 }
 

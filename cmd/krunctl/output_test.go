@@ -96,9 +96,8 @@ func (w writer) place(t *testing.T) (output, file string) {
 func analyzedDirectory(t *testing.T) string {
 	t.Helper()
 	dir := krundDirectory(t, t.TempDir())
-	if r := krunctl(t, "analyze", dir); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	r := krunctl(t, "analyze", dir)
+	must.Need(t, r.code == exitOK, r.text())
 	return dir
 }
 
@@ -143,9 +142,8 @@ func TestOutputToDevice(t *testing.T) {
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
 		makeDevice(t, file, 1, 3)
 		run().says(t, exitOK, "", "")
-		if m := mode(t, file); m&fs.ModeCharDevice == 0 {
-			t.Errorf("the device is now %v", m)
-		}
+		m := mode(t, file)
+		must.Be(t, m&fs.ModeCharDevice != 0, "the device is now", m)
 	})
 }
 
@@ -154,9 +152,8 @@ func TestOutputToFullDevice(t *testing.T) {
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
 		makeDevice(t, file, 1, 7)
 		run().says(t, exitError, "", file+": no space left on device")
-		if m := mode(t, file); m&fs.ModeCharDevice == 0 {
-			t.Errorf("the device is now %v", m)
-		}
+		m := mode(t, file)
+		must.Be(t, m&fs.ModeCharDevice != 0, "the device is now", m)
 	})
 }
 
@@ -166,9 +163,8 @@ func TestOutputToFIFO(t *testing.T) {
 		t.Skip("repeats one thing very often")
 	}
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
-		if r := run(); r.code != exitOK {
-			t.Fatal(r.text())
-		}
+		r := run()
+		must.Need(t, r.code == exitOK, r.text())
 		want, err := os.ReadFile(file)
 		must.Need(t, err == nil && len(want) != 0, len(want), "bytes", err)
 		must.Do(t, os.Remove(file))
@@ -189,14 +185,13 @@ func TestOutputToFIFO(t *testing.T) {
 				}
 			}
 		}()
-		r := run()
+		r = run()
 		must.Get(both.WriteString(end))(t)
 		if text := <-got; r.code != exitOK || text != string(want) {
 			t.Errorf("%d bytes came through, want %d:\n%s", len(text), len(want), r.text())
 		}
-		if m := mode(t, file); m&fs.ModeNamedPipe == 0 {
-			t.Errorf("the FIFO is now %v", m)
-		}
+		m := mode(t, file)
+		must.Be(t, m&fs.ModeNamedPipe != 0, "the FIFO is now", m)
 		_ = both.Close()
 	})
 }
@@ -212,16 +207,13 @@ func TestOutputToLink(t *testing.T) {
 		} {
 			must.Need(t, step == nil, step)
 		}
-		if r := run(); r.code != exitOK {
-			t.Fatal(r.text())
-		}
-		if text, err := os.ReadFile(target); err != nil || len(text) < 10 {
-			t.Errorf("the target has %q, %v", text, err)
-		}
+		r := run()
+		must.Need(t, r.code == exitOK, r.text())
+		text, err := os.ReadFile(target)
+		must.Be(t, err == nil && len(text) >= 10, "the target has", text, err)
 		must.Equal(t, mode(t, target), 0o620, "the target's mode")
-		if m := mode(t, file); m&fs.ModeSymlink == 0 {
-			t.Errorf("the link is now %v", m)
-		}
+		m := mode(t, file)
+		must.Be(t, m&fs.ModeSymlink != 0, "the link is now", m)
 		entries, err := os.ReadDir(filepath.Dir(target))
 		must.Be(t, err == nil && len(entries) == 1, "beside the target there are", entries, err)
 	})
@@ -295,17 +287,15 @@ func TestReportNeverReplaces(t *testing.T) {
 			}
 			t.Run(what+" "+name, func(t *testing.T) {
 				out := t.TempDir()
-				if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
-					t.Fatal(r.text())
-				}
+				r := krunctl(t, "report", in, "-o", out)
+				must.Need(t, r.code == exitOK, r.text())
 				file := filepath.Join(out, name)
-				if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-					t.Fatal(err)
-				}
+				err := os.Remove(file)
+				must.Need(t, err == nil || errors.Is(err, fs.ErrNotExist), err)
 				make(t, file)
 				before := mode(t, file)
 				others := regularFiles(t, out)
-				r := krunctl(t, "report", in, "-o", out)
+				r = krunctl(t, "report", in, "-o", out)
 				must.Equal(t, mode(t, file), before, "it was", "and is", r.text())
 				if name == "files.sha256"+".tmp" { // another name is taken for it
 					must.Equal(t, r.code, exitOK, r.text())
@@ -340,8 +330,7 @@ func TestAnalysisNeverReplacesADevice(t *testing.T) {
 	file := filepath.Join(in, "analysis.json")
 	makeDevice(t, file, 1, 3)
 	r := krunctl(t, "analyze", in)
-	if m := mode(t, file); m&fs.ModeCharDevice == 0 || r.code != exitError ||
-		!strings.Contains(r.stderr, "-o FILE") {
-		t.Errorf("the device is now %v:\n%s", m, r.text())
-	}
+	m := mode(t, file)
+	must.Be(t, m&fs.ModeCharDevice != 0 && r.code == exitError && strings.Contains(r.stderr, "-o FILE"),
+		"the device is now", m, r.text())
 }

@@ -65,9 +65,8 @@ func runRecipe(t *testing.T, text string) {
 		must.Need(t, err == nil || errors.As(err, &exit), err)
 		return c.ProcessState.ExitCode(), string(out)
 	}
-	if code, out := shell("git update-ref refs/remotes/origin/main v1"); code != 0 {
-		t.Fatal(out)
-	}
+	code, out := shell("git update-ref refs/remotes/origin/main v1")
+	must.Need(t, code == 0, out)
 	var codes []int
 	for _, match := range part.FindAllStringSubmatch(text, -1) {
 		command := strings.ReplaceAll(match[1], "$$", "$") // as Buildkite does
@@ -92,8 +91,7 @@ func runRecipe(t *testing.T, text string) {
 		var suite struct {
 			Failures int `xml:"failures,attr"`
 		}
-		if err := xml.Unmarshal(junit, &suite); err != nil || suite.Failures != 1 {
-			t.Errorf("%v: %s", err, junit)
-		}
+		err := xml.Unmarshal(junit, &suite)
+		must.Be(t, err == nil && suite.Failures == 1, err, junit)
 	}
 }

@@ -13,9 +13,8 @@ import (
 func TestReportDirectoryFull(t *testing.T) {
 	dir := t.TempDir()
 	in, out := krundDirectory(t, dir), filepath.Join(dir, "out")
-	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	r := krunctl(t, "report", in, "-o", out)
+	must.Need(t, r.code == exitOK, r.text())
 	before := contents(t, out)
 	// as good as a full disk
 	must.Do(t, os.MkdirAll(filepath.Join(out, "plots", "k0000-0.svg"+".krunctl-part"), 0o755))

@@ -43,11 +43,10 @@ func TestSnippets(t *testing.T) {
 			c := exec.CommandContext(t.Context(), run[0], append(run[1:], code)...)
 			c.Dir = dir
 			out, err := c.Output()
-			must.Do(t, err, string(out))
+			must.Do(t, err, out)
 			if name == "pyarrow" {
-				if n, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || n == 0 {
-					t.Errorf("%s rows", out)
-				}
+				n, err := strconv.Atoi(strings.TrimSpace(string(out)))
+				must.Be(t, err == nil && n != 0, string(out), "rows")
 				return
 			}
 			rows, err := csv.NewReader(strings.NewReader(string(out))).ReadAll()
@@ -72,9 +71,8 @@ func TestSnippets(t *testing.T) {
 func parquetOf(t *testing.T, experiment string) string {
 	t.Helper()
 	dir := t.TempDir() + "/"
-	if r := krunctl(t, "convert", "--to", "parquet", "-o", dir, experiment); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	r := krunctl(t, "convert", "--to", "parquet", "-o", dir, experiment)
+	must.Need(t, r.code == exitOK, r.text())
 	return dir
 }
 

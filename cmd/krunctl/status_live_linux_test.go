@@ -26,15 +26,13 @@ func TestStatusOfIterations(t *testing.T) {
 		text, _, _ = strings.Cut(text, "\n")
 		return text
 	}
-	if text := running(); text == "" || strings.Contains(text, "iterations") {
-		t.Errorf("without a buffer: %q", text)
-	}
+	text := running()
+	must.Be(t, text != "" && !strings.Contains(text, "iterations"), "without a buffer", text)
 	buffer, err := libkrun.Create(libkrun.Spec{Iterations: 70})
 	b.must(err)
 	defer buffer.Close()
-	if text := running(); !strings.HasSuffix(text, ": 0 of 70 iterations") {
-		t.Errorf("%q", text)
-	}
+	text = running()
+	must.Be(t, strings.HasSuffix(text, ": 0 of 70 iterations"), text)
 }
 
 // TestStatusOfHostileBuffer: the file of a directory that names the process is its owner's, and so
@@ -50,11 +48,9 @@ func TestStatusOfHostileBuffer(t *testing.T) {
 	f := os.NewFile(uintptr(fd), "krun-buffer")
 	defer f.Close()
 	must.Get(f.Write(content))(t)
-	if _, planned, ok := iterationsOfProcess(os.Getpid()); ok {
-		t.Errorf("%d iterations of a buffer that is not sealed", planned)
-	}
+	_, planned, ok := iterationsOfProcess(os.Getpid())
+	must.Be(t, !ok, planned, "iterations of a buffer that is not sealed")
 	must.Get(unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK))(t)
-	if _, planned, ok := iterationsOfProcess(os.Getpid()); !ok || planned != 70 {
-		t.Errorf("%d iterations, %v", planned, ok)
-	}
+	_, planned, ok = iterationsOfProcess(os.Getpid())
+	must.Be(t, ok && planned == 70, planned, "iterations", ok)
 }

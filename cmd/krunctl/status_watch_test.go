@@ -62,9 +62,8 @@ func TestServeStatus(t *testing.T) {
 	must.Equal(t, ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String(), before,
 		"it looks more than once in a second")
 	now = now.Add(time.Second)
-	if later := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String(); later == before {
-		t.Error("it does not look again")
-	}
+	later := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String()
+	must.Be(t, later != before, "it does not look again")
 }
 
 // TestWatch: a finished experiment is shown once.

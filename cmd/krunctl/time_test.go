@@ -31,9 +31,8 @@ func TestTimeExamples(t *testing.T) {
 		f := pflag.NewFlagSet("time", pflag.ContinueOnError)
 		o.flags(f)
 		must.Do(t, f.Parse(joinValues(args)[1:]), line)
-		if p, err := o.plan(f.Args()); err != nil || len(p.Subjects) == 0 {
-			t.Errorf("%s: %v", line, err)
-		}
+		p, err := o.plan(f.Args())
+		must.Be(t, err == nil && len(p.Subjects) != 0, line, err)
 	}
 	must.Be(t, n >= 5, n, "examples")
 }
@@ -50,9 +49,8 @@ func TestTimeSave(t *testing.T) {
 			t.Errorf("--save %q is accepted", name)
 		}
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
-	}
+	left, err := os.ReadDir(dir)
+	must.Be(t, err == nil && len(left) == 0, "left", left, err)
 }
 
 func TestJoinValues(t *testing.T) {

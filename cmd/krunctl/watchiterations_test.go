@@ -115,9 +115,8 @@ func watchOne(t *testing.T, order results.WatcherStop, r *rand.Rand,
 		w := &watcher.Watch{Buffer: b, Clock: b,
 			Say: func(r watcher.Report) error { last = r; return nil }}
 		must.Do(t, decideBy(w, order, number))
-		if err := w.Run(t.Context()); err != nil || last.Problem != "" || !last.Final {
-			t.Fatalf("%+v, %v", last, err)
-		}
+		err := w.Run(t.Context())
+		must.Need(t, err == nil && last.Problem == "" && last.Final, last, err)
 		checkWatch(t, last, warmup, n, b)
 	}
 }
@@ -144,10 +143,9 @@ func checkWatch(t *testing.T, got watcher.Report, want stability.Warmup, n int, 
 			want)
 	}
 	value := want.Values[len(want.Values)-1]
-	if defined := ended > 0 && !math.IsNaN(value) && !math.IsInf(value, 0); (got.Value != nil) != defined ||
-		defined && *got.Value != value {
-		t.Errorf("%d iterations: value %v, want %v", n, got.Value, value)
-	}
+	defined := ended > 0 && !math.IsNaN(value) && !math.IsInf(value, 0)
+	must.Be(t, (got.Value != nil) == defined && (!defined || *got.Value == value), n, "iterations: value",
+		got.Value, "want", value)
 	must.Be(t, b.stopped == (got.AskedAt != nil) && (!b.stopped || complete != 0 && *got.AskedAt >= complete),
 		n, "iterations: stopped", b.stopped, got)
 }

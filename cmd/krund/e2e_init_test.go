@@ -37,7 +37,7 @@ func TestFirstExperiment(t *testing.T) {
 				build := exec.Command("sh", "-c", e.Build)
 				build.Dir = filepath.Dir(filepath.Join(dir, e.File))
 				out, err := build.CombinedOutput()
-				must.Do(t, err, string(out))
+				must.Do(t, err, out)
 			}
 			startKrund(t, prefix, "run", "--quick", config).wait().want(t, exitOK, "completed")
 		})

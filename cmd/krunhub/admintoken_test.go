@@ -99,9 +99,8 @@ func TestAdminTokenRefused(t *testing.T) {
 	missing := embedded(t.TempDir())
 	err := adminToken(t.Context(), missing, "admin", io.Discard, io.Discard)
 	must.Refuse(t, err, "must be those of the hub", "a directory without a database")
-	if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a database was made: %v", err)
-	}
+	_, err = os.Stat(missing)
+	must.Fail(t, err, fs.ErrNotExist, "a database was made")
 	at := filepath.Join(t.TempDir(), "hub.sqlite")
 	db := must.Get(database.Open(t.Context(), at, sysroot.RealClock{}.Now))(t)
 	err = db.Update(t.Context(), func(tx *sql.Tx) error {

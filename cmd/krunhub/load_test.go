@@ -58,9 +58,8 @@ func TestLoad(t *testing.T) {
 	var all sync.WaitGroup
 	for _, x := range made {
 		all.Go(func() {
-			if _, err := x.Ship(t.Context()); err != nil {
-				t.Error(err)
-			}
+			_, err := x.Ship(t.Context())
+			must.Be(t, err == nil, err)
 		})
 	}
 	all.Wait()

@@ -71,7 +71,6 @@ func TestServeRefused(t *testing.T) {
 	serveError(settings{data: file}, "name another with --data")
 	other := filepath.Join(t.TempDir(), "other")
 	serveError(settings{data: other, store: "ftp://x"}, "only s3:// and s3+http:// are known")
-	if _, err := os.Stat(filepath.Join(other, "hub.sqlite")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a database was made: %v", err)
-	}
+	_, err := os.Stat(filepath.Join(other, "hub.sqlite"))
+	must.Fail(t, err, fs.ErrNotExist, "a database was made")
 }

@@ -74,18 +74,16 @@ func TestGuardStandsBeforeTheFirstChange(t *testing.T) {
 	}
 	applied, err := m.Apply(t.Context())
 	must.Need(t, err == nil && g.started == 1 && g.released+g.left == 0, err, "guard", g)
-	if err := m.Restore(t.Context(), applied); err != nil || g.released != 1 || g.left != 0 {
-		t.Errorf("%v, guard %+v", err, g)
-	}
+	err = m.Restore(t.Context(), applied)
+	must.Be(t, err == nil && g.released == 1 && g.left == 0, err, "guard", g)
 }
 
 // TestNoGuardForNothing: an experiment that changes nothing, as on a laptop, starts no guard.
 func TestNoGuardForNothing(t *testing.T) {
 	m, g, _, _ := guarded(t, `aslr = "warn"`)
 	applied := must.Get(m.Apply(t.Context()))(t)
-	if err := m.Restore(t.Context(), applied); err != nil || *g != (fakeGuard{}) {
-		t.Errorf("%v, guard %+v", err, g)
-	}
+	err := m.Restore(t.Context(), applied)
+	must.Be(t, err == nil && *g == (fakeGuard{}), err, "guard", g)
 }
 
 func TestWithoutAGuardNothingIsChanged(t *testing.T) {
@@ -102,9 +100,8 @@ func TestGuardStaysWhenRestoringFails(t *testing.T) {
 	m, g, _, file := guarded(t, `aslr = "require"`)
 	applied := must.Get(m.Apply(t.Context()))(t)
 	must.Do(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o755)))
-	if err := m.Restore(t.Context(), applied); err == nil || g.left != 1 || g.released != 0 {
-		t.Errorf("%v, guard %+v", err, g)
-	}
+	err := m.Restore(t.Context(), applied)
+	must.Be(t, err != nil && g.left == 1 && g.released == 0, err, "guard", g)
 }
 
 func TestAccountComesAndGoes(t *testing.T) {
@@ -118,10 +115,8 @@ func TestAccountComesAndGoes(t *testing.T) {
 			return account.Account{Name: "krun"}, []string{"a remark"}, nil
 		}
 		applied := must.Get(m.Apply(t.Context()))(t)
-		if a, remarks, err := m.Account(t.Context(), applied); err != nil || a.Name != "krun" ||
-			len(remarks) != 1 {
-			t.Errorf("%+v, %q, %v", a, remarks, err)
-		}
+		a, remarks, err := m.Account(t.Context(), applied)
+		must.Be(t, err == nil && a.Name == "krun" && len(remarks) == 1, a, remarks, err)
 		if err := m.Restore(t.Context(), applied); err != nil || !accounts.there {
 			t.Errorf("%v; account %t, but further executions need it", err, accounts.there)
 		}
@@ -135,9 +130,8 @@ func TestRestoreLeftover(t *testing.T) {
 	m, _, read, file := guarded(t, `aslr = "require"`)
 	var said strings.Builder
 	m.Log = slog.New(slog.NewTextHandler(&said, nil))
-	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 {
-		t.Errorf("without a journal: %v, %s", err, &said)
-	}
+	err := m.RestoreLeftover(t.Context())
+	must.Be(t, err == nil && said.Len() <= 0, "without a journal", err, &said)
 	if _, err := m.Apply(t.Context()); err != nil { // and then krund is killed
 		t.Fatal(err)
 	}
@@ -150,9 +144,8 @@ func TestRestoreLeftover(t *testing.T) {
 		t.Errorf("log:\n%s", &said)
 	}
 	said.Reset()
-	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 {
-		t.Errorf("again: %v, %s", err, &said)
-	}
+	err = m.RestoreLeftover(t.Context())
+	must.Be(t, err == nil && said.Len() <= 0, "again", err, &said)
 }
 
 // TestRestarting: krund leaves the settings to the restart. Its guard restores them in case the
@@ -183,9 +176,8 @@ func TestRestartingFails(t *testing.T) {
 	m.Log, m.RestartExpected = slog.New(slog.NewTextHandler(&said, nil)), true
 	must.Get(m.Apply(t.Context()))(t)
 	must.Do(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o755)))
-	if err := m.RestoreLeftover(t.Context()); err == nil || !strings.Contains(said.String(), "level=WARN") {
-		t.Errorf("%v, log:\n%s", err, &said)
-	}
+	err := m.RestoreLeftover(t.Context())
+	must.Be(t, err != nil && strings.Contains(said.String(), "level=WARN"), err, "log", &said)
 }
 
 // TestMovedDuringTheRun: a program changes the governor and the frequency limit while the benchmark

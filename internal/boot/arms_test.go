@@ -54,26 +54,22 @@ func TestBlocks(t *testing.T) {
 	}
 	must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 	for _, j := range ran {
-		if want := j.Key.Arm == "new"; slices.Equal(j.VM.Args, []string{"-x"}) != want {
-			t.Errorf("%s: arguments %q", j.Key, j.VM.Args)
-		}
+		want := j.Key.Arm == "new"
+		must.Equal(t, slices.Equal(j.VM.Args, []string{"-x"}), want, j.Key, "arguments", j.VM.Args)
 	}
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
 		must.Do(t, err)
 		offset := schedule.Offset(9, r.Pexec)
-		if l, seen := layouts[r.Pexec]; seen && l.Offset != r.Layout.OffsetBytes ||
-			offset != r.Layout.OffsetBytes {
-			t.Errorf("slot %d, attempt %d: layout %+v, that of its block is %d", r.Slot, r.Attempt, r.Layout,
-				offset)
-		}
+		l, seen := layouts[r.Pexec]
+		must.Be(t, (!seen || l.Offset == r.Layout.OffsetBytes) && offset == r.Layout.OffsetBytes, "slot",
+			r.Slot, "attempt", r.Attempt, "layout", r.Layout, "that of its block is", offset)
 		if l := r.Layout.Relink; l == nil || l.Seed != schedule.LinkSeed(9, r.Pexec) {
 			t.Errorf("slot %d, attempt %d: relinked with %+v", r.Slot, r.Attempt, l)
 		}
 		layouts[r.Pexec] = execution.Layout{Offset: r.Layout.OffsetBytes}
 	}
-	if orders := ordersOf(t, fsys, executions); len(layouts) != executions || len(orders) < 4 {
-		t.Errorf("%d layouts, orders %v", len(layouts), orders)
-	}
+	orders := ordersOf(t, fsys, executions)
+	must.Be(t, len(layouts) == executions && len(orders) >= 4, len(layouts), "layouts, orders", orders)
 }
 
 // ordersOf returns the orders in which the arms were run, with how often, and checks that they are

@@ -54,10 +54,9 @@ func TestBaseThatCannotBeRead(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	x := must.Get(open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 	s.unread = errors.New("the sensors are gone")
-	if _, err := x.pass(t.Context()); !errors.Is(err, ErrUnfit) || !errors.Is(err, s.unread) ||
-		s.applied != 0 {
-		t.Errorf("%v, applied %d", err, s.applied)
-	}
+	_, err := x.pass(t.Context())
+	must.Be(t, errors.Is(err, ErrUnfit) && errors.Is(err, s.unread) && s.applied == 0, err, "applied",
+		s.applied)
 }
 
 func TestRemarksOfTheGateAreRecorded(t *testing.T) {

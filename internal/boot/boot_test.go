@@ -52,9 +52,8 @@ func TestTheLine(t *testing.T) {
 	s.boot, s.events = 3, nil
 	must.Equal(t, s.oneBoot(cfg, fsys), Finished, "third boot ended as", "want Finished")
 	// boot 2's settings ended with that boot
-	if last := s.events[len(s.events)-2]; last != "restore" || s.applied != 1 {
-		t.Errorf("the machine is not restored at the end: %q", s.events)
-	}
+	last := s.events[len(s.events)-2]
+	must.Be(t, last == "restore" && s.applied == 1, "the machine is not restored at the end", s.events)
 	must.Be(t, s.retired && s.reboots == 2, "retired", s.retired, "after", s.reboots,
 		"reboots, want true and 2")
 }
@@ -323,10 +322,8 @@ func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	kill := func() { // SIGKILL: krund is gone in the middle of a run, the disk is as it is
 		s.during = func(context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
-		if _, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)); !errors.Is(err,
-			crashfs.ErrPowerCut) {
-			t.Fatalf("error %v", err)
-		}
+		_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
+		must.Need(t, errors.Is(err, crashfs.ErrPowerCut), "error", err)
 		fsys, s.during, s.applied = fsys.Reboot(crashfs.Everything), nil, 0
 	}
 	for range 6 {
@@ -364,16 +361,13 @@ func TestNotifiesThatKrundWasKilled(t *testing.T) {
 			}
 			s.boot = 2
 			s.during = func(context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
-			if _, err := Run(t.Context(), cfg, dir, test.reboot, s.system(fsys)); !errors.Is(err,
-				crashfs.ErrPowerCut) {
-				t.Fatalf("error %v", err)
-			}
+			_, err := Run(t.Context(), cfg, dir, test.reboot, s.system(fsys))
+			must.Need(t, errors.Is(err, crashfs.ErrPowerCut), "error", err)
 			s.told, s.mails, s.boot, s.during, s.applied = nil, nil, test.boot, nil, 0
 			s.oneBoot(cfg, fsys.Reboot(crashfs.Everything))
-			if told := strings.Join(s.told, "\n"); strings.Count(told, test.told) != 1 ||
-				s.mails[0] != "flagged" {
-				t.Errorf("mails %q, notifications:\n%s", s.mails, told)
-			}
+			told := strings.Join(s.told, "\n")
+			must.Be(t, strings.Count(told, test.told) == 1 && s.mails[0] == "flagged", "mails", s.mails,
+				"notifications", told)
 		})
 	}
 }
@@ -406,9 +400,8 @@ func TestCountOfWhatIsLeft(t *testing.T) {
 	must.Do(t, errors.Join(err, plan.Finish(slot, schedule.Outstanding), plan.Close()))
 	s.counts = nil
 	s.oneBoot(cfg, fsys)
-	if want := []Count{{slots, 1}, {slots, 0}}; slots < 4 || !slices.Equal(s.counts, want) {
-		t.Errorf("of %d slots: %+v, want %+v", slots, s.counts, want)
-	}
+	want := []Count{{slots, 1}, {slots, 0}}
+	must.Be(t, slots >= 4 && slices.Equal(s.counts, want), "of", slots, "slots", s.counts, "want", want)
 }
 
 // TestSettle: with settle, startup bounds the wait; what the machine was busy with is in the

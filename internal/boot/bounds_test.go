@@ -29,9 +29,8 @@ func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
 	for r, err := range results.NewReader(fsys, dir+"/results").All() {
 		must.Do(t, err)
 		records++
-		if n := len(strings.Join(append(r.Process.Findings, r.Reasons...), "\n")); n > 200_000 {
-			t.Errorf("record %d-%d has %d bytes of sentences", r.Slot, r.Attempt, n)
-		}
+		n := len(strings.Join(append(r.Process.Findings, r.Reasons...), "\n"))
+		must.Be(t, n <= 200_000, "record", r.Slot, "-", r.Attempt, "has", n, "bytes of sentences")
 	}
 	must.Be(t, records != 0, "nothing was stored")
 	for _, text := range s.told {

@@ -58,10 +58,9 @@ func (s *simulated) known(k key.Key) {
 	}
 	last := editions[len(editions)-1]
 	for _, name := range identity.Names(k) {
-		if got := last.Programs[name].SHA256; got != s.programs[name].SHA256 &&
-			!slices.Contains(last.Varies, name) {
-			s.t.Errorf("%s runs %s, and the edition has %q", k, s.programs[name].SHA256, got)
-		}
+		got := last.Programs[name].SHA256
+		must.Be(s.t, got == s.programs[name].SHA256 || slices.Contains(last.Varies, name), k, "runs",
+			s.programs[name].SHA256, "and the edition has", got)
 	}
 }
 
@@ -131,19 +130,16 @@ func TestAChangedProgramIsRefused(t *testing.T) {
 				return errors.New("it goes on and on")
 			}
 			changed := changesIn(t, last())
-			if want := (identity.Change{Name: nbodyFile, File: "/lab/o.so", Was: "one", Is: "other"}); len(
-				changed.Changes) != 1 || changed.Changes[0] != want {
-				t.Errorf("%+v, want %+v", changed.Changes, want)
-			}
+			want := (identity.Change{Name: nbodyFile, File: "/lab/o.so", Was: "one", Is: "other"})
+			must.Be(t, len(changed.Changes) == 1 && changed.Changes[0] == want, changed.Changes, "want", want)
 			for _, want := range []string{"/lab/o.so has changed", "was SHA-256 one", "is  SHA-256 other",
 				"--accept-changed /lab/x.toml"} {
 				must.Contain(t, changed.Error(), want, "does not say")
 			}
 			must.Be(t, s.retired && s.applied == 0 && runs == 2, "unit disabled", s.retired, s.applied,
 				"settings left", runs, "runs")
-			if told := s.told[len(s.told)-1]; !strings.HasPrefix(told, "stopped\n/lab/o.so has changed") {
-				t.Errorf("told %q", told)
-			}
+			told := s.told[len(s.told)-1]
+			must.Be(t, strings.HasPrefix(told, "stopped\n/lab/o.so has changed"), "told", told)
 			sched := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 			slot, err := sched.Slot(2)
 			must.Be(t, err == nil && slot.Attempts == 0 && slot.Flag == schedule.Outstanding, "the next slot",
@@ -189,9 +185,8 @@ func TestAcceptChanged(t *testing.T) {
 			}
 			must.Do(t, err)
 			must.Equal(t, editionsOf(t, fsys), want, "records")
-			if asked, err := d.Asked(directory.Accept); asked || err != nil {
-				t.Errorf("the request is still there: %v", err)
-			}
+			asked, err := d.Asked(directory.Accept)
+			must.Be(t, !asked && err == nil, "the request is still there", err)
 		})
 	}
 }
@@ -238,9 +233,8 @@ func TestProgramsOfHooks(t *testing.T) {
 		}
 	}
 	_, err := s.start(cfg, fsys)
-	if changed := changesIn(t, err); len(changed.Changes) != 1 || !strings.Contains(changed.Next, "relink") {
-		t.Errorf("%+v", changed)
-	}
+	changed := changesIn(t, err)
+	must.Be(t, len(changed.Changes) == 1 && strings.Contains(changed.Next, "relink"), changed)
 	must.Be(t, runs == 6 && s.applied == 0, runs, "runs", s.applied, "settings left")
 	s.accept = true
 	must.Get(s.start(cfg, fsys))(t)
@@ -276,10 +270,9 @@ func TestAMissingProgram(t *testing.T) {
 	}
 	_, err := s.start(cfg, fsys)
 	changed := changesIn(t, err)
-	if want := (identity.Change{Name: nbodyFile + ".files", File: "/lab/m.so", Is: "more"}); runs != 5 || len(
-		changed.Changes) != 1 || changed.Changes[0] != want {
-		t.Errorf("%d runs, %+v", runs, changed.Changes)
-	}
+	want := (identity.Change{Name: nbodyFile + ".files", File: "/lab/m.so", Is: "more"})
+	must.Be(t, runs == 5 && len(changed.Changes) == 1 && changed.Changes[0] == want, runs, "runs",
+		changed.Changes)
 	must.Contain(t, changed.Error(), "was missing\n    is  SHA-256 more")
 }
 
@@ -347,9 +340,8 @@ func TestWithoutEditions(t *testing.T) {
 				changesIn(t, err)
 				return
 			}
-			if got := editionsOf(t, fsys); !strings.HasSuffix(got, fmt.Sprintf("fasta %d two\n", test.want)) {
-				t.Errorf("records\n%s", got)
-			}
+			got := editionsOf(t, fsys)
+			must.Be(t, strings.HasSuffix(got, fmt.Sprintf("fasta %d two\n", test.want)), "records", got)
 		})
 	}
 }
@@ -382,9 +374,8 @@ func TestAProgramThatIsAlwaysBuiltAnew(t *testing.T) {
 		fsys = fsys.Reboot(crashfs.Everything)
 		fsys.Put(dir+"/fingerprint.json", []byte(`{"`+nbodyFile+`": "build 1", "`+fastaFile+`": "two"}`))
 		s.boot++
-		if _, err := s.start(cfg, fsys); (err == nil) != test.ok {
-			t.Errorf("after %d executions: %v", test.earlier, err)
-		}
+		_, err := s.start(cfg, fsys)
+		must.Equal(t, (err == nil), test.ok, "after", test.earlier, "executions", err)
 	}
 }
 

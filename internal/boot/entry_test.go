@@ -56,18 +56,16 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 	cfg := parse(t, hardware(""))
 	s, loader := withEntry(t)
 	fsys := crashfs.New("/lab")
-	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || !loader.asked {
-		t.Fatalf("ending %d, asked %t: this boot only starts the experiment and restarts into one of its own",
-			ending, loader.asked)
-	}
+	ending := s.oneBoot(cfg, fsys)
+	must.Need(t, ending == Rebooting && loader.asked, "ending", ending, "asked", loader.asked,
+		"this boot only starts the experiment and restarts into one of its own")
 	s.boot++
 	loader.asked, s.events = false, nil
 	s.during = func(context.Context) {
 		must.Be(t, loader.asked, "a crash of the benchmark would end the experiment")
 	}
-	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || !loader.asked {
-		t.Fatalf("ending %d, asked %t", ending, loader.asked)
-	}
+	ending = s.oneBoot(cfg, fsys)
+	must.Need(t, ending == Rebooting && loader.asked, "ending", ending, "asked", loader.asked)
 	must.Be(t, s.before("ask", "wait 3m0s", "apply", "run", "reboot"), s.events)
 	s.boot++
 	must.Get(s.lifetime(cfg, fsys, 10,
@@ -100,10 +98,9 @@ func TestAHoldDuringAnExecutionTakesTheRequestBack(t *testing.T) {
 	s.oneBoot(cfg, fsys)
 	s.boot++
 	s.during = func(context.Context) { ask(t, fsys, directory.Hold) }
-	if ending := s.oneBoot(cfg, fsys); ending != Rebooting || loader.asked || s.retired {
-		t.Errorf("ending %d, asked %t, retired %t; want an ordinary boot, and the unit enabled", ending,
-			loader.asked, s.retired)
-	}
+	ending := s.oneBoot(cfg, fsys)
+	must.Be(t, ending == Rebooting && !loader.asked && !s.retired, "ending", ending, "asked", loader.asked,
+		"retired", s.retired, "want an ordinary boot, and the unit enabled")
 }
 
 func TestAStopTakesTheRequestBack(t *testing.T) {

@@ -117,9 +117,8 @@ func TestTemperaturesAroundARun(t *testing.T) {
 	after := must.Get(m.Watch(t.Context(), Applied{}, []string{"of the gate"}))(t)
 	seen := after(t.Context())
 	must.Be(t, slices.Contains(seen.Remarks, "of the gate"), "remarks", seen.Remarks)
-	if before := seen.Machine.Temperatures.Before; len(before) != 1 || before[0].MilliC != 40000 {
-		t.Errorf("before: %v", before)
-	}
+	before := seen.Machine.Temperatures.Before
+	must.Be(t, len(before) == 1 && before[0].MilliC == 40000, "before", before)
 }
 
 func TestAChangedMachine(t *testing.T) {
@@ -127,9 +126,8 @@ func TestAChangedMachine(t *testing.T) {
 		Probes: probe.Request{Fingerprint: setting.Warn}}
 	before := probe.Fingerprint{"kernel.release": "6.1.0-1", "cpu.model": "X"}
 	for range 2 { // the first one is remembered, the second one is the same
-		if remarks, err := m.compare(before); err != nil || len(remarks) != 0 {
-			t.Fatalf("%q, %v", remarks, err)
-		}
+		remarks, err := m.compare(before)
+		must.Need(t, err == nil && len(remarks) == 0, remarks, err)
 	}
 	after := probe.Fingerprint{"kernel.release": "6.1.0-2", "cpu.model": "X"}
 	remarks, err := m.compare(after)
@@ -235,10 +233,8 @@ func TestManyKernelMessages(t *testing.T) {
 		lines := seen.Machine.KernelLog.Lines
 		must.Be(t, len(lines) == want.lines && len(seen.Remarks) == want.remarks && lines[0] == "task 0", 2*n,
 			"messages", len(lines), "are in the record, remarks", seen.Remarks)
-		if want := fmt.Sprintf("%d more kernel messages are not in the record", 2*n-200); n > 100 &&
-			!slices.Contains(seen.Remarks, want) {
-			t.Errorf("remarks %q, want %q", seen.Remarks, want)
-		}
+		want := fmt.Sprintf("%d more kernel messages are not in the record", 2*n-200)
+		must.Be(t, n <= 100 || slices.Contains(seen.Remarks, want), "remarks", seen.Remarks, "want", want)
 	}
 }
 
@@ -274,9 +270,8 @@ func TestGateWithoutABase(t *testing.T) {
 	for policy, fails := range map[setting.Policy]bool{setting.Require: true, setting.Apply: false,
 		setting.Warn: false, setting.Off: false} {
 		m := &LabMachine{Probes: probe.Request{Temperature: policy}}
-		if _, err := m.Gate(t.Context(), nil); (err != nil) != fails {
-			t.Errorf("%s: %v", policy, err)
-		}
+		_, err := m.Gate(t.Context(), nil)
+		must.Equal(t, (err != nil), fails, policy, err)
 	}
 }
 
@@ -301,10 +296,9 @@ func TestPowerLimitMoved(t *testing.T) {
 		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 		write("45000000\n")
 		seen := after(t.Context())
-		if got := [3]int{len(seen.Refused), len(seen.Disturbed), len(seen.Remarks)}; got != want ||
-			len(seen.Machine.PowerLimits) != min(1, want[0]+want[1]+want[2]) {
-			t.Errorf("%s: %+v", policy, seen)
-		}
+		got := [3]int{len(seen.Refused), len(seen.Disturbed), len(seen.Remarks)}
+		must.Be(t, got == want && len(seen.Machine.PowerLimits) == min(1, want[0]+want[1]+want[2]), policy,
+			seen)
 	}
 }
 
@@ -399,9 +393,8 @@ func TestThrottleUnknown(t *testing.T) {
 		setting.Require: {1, 1, 0}, setting.Apply: {0, 0, 1}, setting.Warn: {0, 0, 1}, setting.Off: {0, 0, 0},
 	} {
 		root, _ := kernel(t)
-		if _, err := watch(t, root, policy); (err != nil) != (want[0] == 1) {
-			t.Errorf("%s: without counters: %v", policy, err)
-		}
+		_, err := watch(t, root, policy)
+		must.Equal(t, (err != nil), (want[0] == 1), policy, "without counters", err)
 		file := root.Path(counter)
 		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"),
 			0o644)))
@@ -424,7 +417,6 @@ func TestFrequenciesOfCores(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	m.Control = control.NewMachine(t.Context(), sysroot.New(machines.New(t, "kvm-guest")))
-	if list := m.frequencies(); list != nil {
-		t.Errorf("without a driver and without counters: %+v", list)
-	}
+	list = m.frequencies()
+	must.Be(t, list == nil, "without a driver and without counters", list)
 }

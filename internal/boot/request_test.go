@@ -42,9 +42,8 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 	s.events = nil
 	for range 3 {
 		s.boot++
-		if ending := s.oneBoot(cfg, fsys); ending != Held {
-			t.Fatalf("ending %d, want Held", ending)
-		}
+		ending := s.oneBoot(cfg, fsys)
+		must.Need(t, ending == Held, "ending", ending, "want Held")
 	}
 	if len(s.events) > 0 || s.retired || s.reboots != reboots || fsys.Ops() != ops ||
 		len(fsys.Files()) != len(before) {
@@ -85,9 +84,8 @@ func TestHoldDuringAnExecutionLetsTheNextBootBeOrdinary(t *testing.T) {
 	must.Equal(t, s.oneBoot(cfg, fsys), Rebooting, "ending",
 		"want Rebooting: the running execution is not affected")
 	s.boot++
-	if ending := s.oneBoot(cfg, fsys); ending != Held || s.retired {
-		t.Errorf("ending %d, retired %t; want Held, false", ending, s.retired)
-	}
+	ending := s.oneBoot(cfg, fsys)
+	must.Be(t, ending == Held && !s.retired, "ending", ending, "retired", s.retired, "want Held, false")
 }
 
 func TestStopLetsTheExecutionFinish(t *testing.T) {
@@ -101,9 +99,8 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 			}
 			s.reboots = 0
 			s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
-			if ending := s.oneBoot(cfg, fsys); ending != Stopped {
-				t.Fatalf("ending %d, want Stopped", ending)
-			}
+			ending := s.oneBoot(cfg, fsys)
+			must.Need(t, ending == Stopped, "ending", ending, "want Stopped")
 			f, err := directory.Open(fsys, dir)
 			must.Do(t, err)
 			if n := len(records(fsys)); n != 1 || !s.retired || s.reboots != 0 || s.applied != 0 ||
@@ -133,9 +130,8 @@ func TestStopDuringTheLastExecution(t *testing.T) {
 		t.Fatalf("ending %d, want Stopped", ending)
 	}
 	must.Equal(t, s.oneBoot(cfg, fsys), Finished, "ending", "want Finished: there was nothing left to stop")
-	if _, there := fsys.Files()[dir+"/stop"]; there {
-		t.Error("the request is still there")
-	}
+	_, there := fsys.Files()[dir+"/stop"]
+	must.Be(t, !there, "the request is still there")
 }
 
 // TestStopSurvivesAPowerCut cuts the power in each operation of a boot that is asked to stop: it
@@ -162,10 +158,9 @@ func TestStopSurvivesAPowerCut(t *testing.T) {
 			continue
 		}
 		s.boot++
-		if ending := s.oneBoot(cfg, fsys); ending != Stopped || !s.retired || s.reboots != 0 {
-			t.Errorf("cut in operation %d: ending %d, retired %t, %d reboots; want Stopped, true, 0", op,
-				ending, s.retired, s.reboots)
-		}
+		ending = s.oneBoot(cfg, fsys)
+		must.Be(t, ending == Stopped && s.retired && s.reboots == 0, "cut in operation", op, "ending", ending,
+			"retired", s.retired, s.reboots, "reboots; want Stopped, true, 0")
 	}
 	must.Be(t, cuts != 0, "no power cut")
 }
@@ -176,8 +171,7 @@ func TestARequestThatCannotBeLookedForStops(t *testing.T) {
 	sys := s.system(fsys)
 	broken := errors.New("input/output error")
 	sys.Held = func() (string, error) { return "", broken }
-	if _, err := Run(t.Context(), cfg, dir, config.RebootHardware, sys); !errors.Is(err, broken) ||
-		len(s.events) > 0 || strings.Contains(s.log.String(), "started") {
-		t.Errorf("error %v, events %q", err, s.events)
-	}
+	_, err := Run(t.Context(), cfg, dir, config.RebootHardware, sys)
+	must.Be(t, errors.Is(err, broken) && len(s.events) == 0 && !strings.Contains(s.log.String(), "started"),
+		"error", err, "events", s.events)
 }

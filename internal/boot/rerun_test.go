@@ -33,9 +33,8 @@ func withFailures(t *testing.T, cfg *config.Config) (*simulated, *crashfs.FS) {
 	}
 	fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
-	if got := flags(t, fsys); got != "CECE" {
-		t.Fatalf("slots %s, want CECE", got)
-	}
+	got := flags(t, fsys)
+	must.Need(t, got == "CECE", "slots", got, "want CECE")
 	return s, fsys
 }
 
@@ -145,9 +144,8 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 		must.Get(fsys.Lstat(dir+"/results/"+file))(t, "the record is lost")
 	}
 	mend(t, cfg, fsys) // a damaged copy of the header
-	if problems := problemsOf(t, cfg, fsys) + flags(t, fsys); problems != got {
-		t.Fatal(problems)
-	}
+	problems := problemsOf(t, cfg, fsys) + flags(t, fsys)
+	must.Need(t, problems == got, problems)
 }
 
 // mend is `krunctl repair`.
@@ -179,12 +177,10 @@ func TestRerunSurvivesRebuild(t *testing.T) {
 			done := mend(t, cfg, fsys)
 			must.Equal(t, flags(t, fsys), "COCO", "slots", "after the repair, want COCO", done)
 			must.Equal(t, problemsOf(t, cfg, fsys), "")
-			if again := mend(t, cfg, fsys); len(again) > 0 {
-				t.Errorf("a second repair: %q", again)
-			}
-			if _, err := fsys.Lstat(dir + "/" + rerun.File); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the request is still there: %v", err)
-			}
+			again := mend(t, cfg, fsys)
+			must.Be(t, len(again) == 0, "a second repair", again)
+			_, err = fsys.Lstat(dir + "/" + rerun.File)
+			must.Fail(t, err, fs.ErrNotExist, "the request is still there")
 		})
 	}
 }
@@ -229,8 +225,7 @@ func TestRerunOfNoSlot(t *testing.T) {
 	d := must.Get(directory.Open(fsys, dir))(t)
 	s := must.Get(schedule.Open(fsys, d.Schedule(), true))(t)
 	must.Do(t, rerun.Ask(d, []int{1, 4}))
-	if _, err := rerun.Complete(d, s); !errors.Is(err, rerun.ErrDamaged) {
-		t.Errorf("error %v", err)
-	}
+	_, err := rerun.Complete(d, s)
+	must.Fail(t, err, rerun.ErrDamaged, "error")
 	must.Equal(t, flags(t, fsys), "CECE", "slots", "want CECE")
 }

@@ -147,9 +147,8 @@ func TestStop(t *testing.T) {
 				}
 				got, endErr := ended(last)
 				must.Do(t, errors.Join(err, endErr))
-				if flags, _, _ := strings.Cut(got, "\n"); flags != test.want {
-					t.Errorf("reboot %s: %s, want %s", reboot, got, test.want)
-				}
+				flags, _, _ := strings.Cut(got, "\n")
+				must.Equal(t, flags, test.want, "reboot", reboot, got)
 			}
 		})
 	}
@@ -170,10 +169,9 @@ func TestEveryCutWithStop(t *testing.T) {
 			want, err := ended(whole)
 			must.Need(t, err == nil && strings.HasPrefix(want, test.want+"\n"), want, err, test.want)
 			for state, end := range ends {
-				if got, err := ended(end); err != nil || got != want {
-					t.Fatalf("after a cut in %.60s ... the experiment ended as\n%s, %v\nwithout one as\n%s",
-						state, got, err, want)
-				}
+				got, err := ended(end)
+				must.Need(t, err == nil && got == want, "after a cut in", state,
+					"... the experiment ended as", got, err, "without one as", want)
 			}
 		})
 	}
@@ -305,9 +303,8 @@ func TestRecordGoneAfterDecision(t *testing.T) {
 				return got
 			}
 			whole := run()
-			if flags, _, _ := strings.Cut(whole, "\n"); flags != stopping[0].want {
-				t.Fatal(whole)
-			}
+			flags, _, _ := strings.Cut(whole, "\n")
+			must.Need(t, flags == stopping[0].want, whole)
 			const lost = 2 // of the key that was finished after three
 			name := results.Name{Slot: lost, Attempt: 1}
 			must.Do(t, fsys.Remove(dir+"/results/"+name.String()))

@@ -41,10 +41,9 @@ func TestAccountIsRemoved(t *testing.T) {
 				t.Fatalf("%v, journal %v", err, j.Pending())
 			}
 			accounts.account, accounts.group = true, true
-			if report, err := RestoreSettings(t.Context(), m, j); err != nil || len(report) != 0 ||
-				!accounts.account {
-				t.Errorf("%v, %v, account %t", report, err, accounts.account)
-			}
+			report, err := RestoreSettings(t.Context(), m, j)
+			must.Be(t, err == nil && len(report) == 0 && accounts.account, report, err, "account",
+				accounts.account)
 		}
 		if _, err := Restore(t.Context(), m, j); err != nil || accounts.account ||
 			accounts.group != group || len(j.Pending()) != 0 {
@@ -61,9 +60,8 @@ func TestAccountOfBefore(t *testing.T) {
 	if err := ExpectAccount(m, j); err != nil || len(j.Pending()) != 0 {
 		t.Fatalf("%v, journal %v", err, j.Pending())
 	}
-	if _, err := Restore(t.Context(), m, j); err != nil || !accounts.account {
-		t.Errorf("%v, account %t", err, accounts.account)
-	}
+	_, err := Restore(t.Context(), m, j)
+	must.Be(t, err == nil && accounts.account, err, "account", accounts.account)
 }
 
 // TestAccountAfterACrash: the account is recorded before it is created, and restore removes it,
@@ -77,19 +75,16 @@ func TestAccountAfterACrash(t *testing.T) {
 		must.Do(t, ExpectAccount(m, j))
 		accounts.account, m.Boot = made, "second"
 		accounts.fail = errors.New("the user database is locked")
-		if report, err := restoreLater(t.Context(), m, fsys); err == nil || len(report) != 1 ||
-			report[0].Outcome != Failed {
-			t.Errorf("%v, %v; want one that failed", report, err)
-		}
+		report, err := restoreLater(t.Context(), m, fsys)
+		must.Be(t, err != nil && len(report) == 1 && report[0].Outcome == Failed, report, err,
+			"want one that failed")
 		accounts.fail = nil
 		want := map[bool]Restoration{true: Restored, false: Already}[made]
-		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 1 ||
-			report[0].Outcome != want || accounts.account {
-			t.Errorf("made %t: %v, %v, left %t", made, report, err, accounts.account)
-		}
-		if report, err := restoreLater(t.Context(), m, fsys); err != nil || len(report) != 0 {
-			t.Errorf("again: %v, %v", report, err)
-		}
+		report, err = restoreLater(t.Context(), m, fsys)
+		must.Be(t, err == nil && len(report) == 1 && report[0].Outcome == want && !accounts.account, "made",
+			made, report, err, "left", accounts.account)
+		report, err = restoreLater(t.Context(), m, fsys)
+		must.Be(t, err == nil && len(report) == 0, "again", report, err)
 	}
 }
 

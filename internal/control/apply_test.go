@@ -35,13 +35,11 @@ func TestApplyAndRestoreEverywhere(t *testing.T) {
 			}
 			must.Do(t, restore(t.Context()))
 			sameTree(t, snapshot(t, k.dir), before)
-			if p := j.Pending(); len(p) != 0 {
-				t.Errorf("journal still holds %v", p)
-			}
+			p := j.Pending()
+			must.Equal(t, len(p), 0, "journal still holds", p)
 			units := m.Units.(*fakeUnits)
-			if got := units.active(); len(got) != 5 {
-				t.Errorf("services running afterwards: %v", got)
-			}
+			got := units.active()
+			must.Equal(t, len(got), 5, "services running afterwards", got)
 			links := m.Links.(*fakeLinks)
 			must.Be(t, links.links[1].Up && !links.links[2].Up && links.routes["eth0"] == "default",
 				"interfaces afterwards", links.links, "routes", links.routes)
@@ -68,9 +66,8 @@ func TestOrderOfFrequency(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	s := everything()
 	s = under(s, setting.Off, "smt")
-	if _, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m)); len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	_, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
+	must.Need(t, len(problems) == 0, problems)
 	at := func(write string) int {
 		i := slices.Index(k.writes, write)
 		must.Need(t, i >= 0, write, "was never written")

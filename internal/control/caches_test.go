@@ -42,9 +42,8 @@ func TestCaches(t *testing.T) {
 		j := openJournal(t, m)
 		findings, restore, problems := ApplyAll(t.Context(), m, r, j)
 		i := slices.IndexFunc(findings, func(f setting.Finding) bool { return f.Name == "caches" })
-		if f := findings[i]; len(problems) > 0 || f.Status != tt.status || f.Wanted != tt.wanted {
-			t.Errorf("%s: %+v, %v", tt.name, f, problems)
-		}
+		f := findings[i]
+		must.Be(t, len(problems) == 0 && f.Status == tt.status && f.Wanted == tt.wanted, tt.name, f, problems)
 		must.Do(t, restore(t.Context()))
 		must.EqualList(t, k.writes, tt.writes, tt.name, "wrote")
 	}

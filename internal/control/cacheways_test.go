@@ -43,10 +43,8 @@ func TestCacheWays(t *testing.T) {
 	}
 	must.Equal(t, showWays("    MB:0=2048\n    L3:0=00ff;12=0001\n"), "L3:0=ff;12=1", "padded masks")
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
-	if p := required(cacheWays).plan(t.Context(), m); p.Status != setting.StatusCannot ||
-		p.Found != "not mounted" {
-		t.Errorf("not mounted: %+v", p)
-	}
+	p := required(cacheWays).plan(t.Context(), m)
+	must.Be(t, p.Status == setting.StatusCannot && p.Found == "not mounted", "not mounted", p)
 }
 
 // TestCacheWaysAreRestored: by the running krund, and by the next one after a crash. A group of
@@ -60,9 +58,8 @@ func TestCacheWaysAreRestored(t *testing.T) {
 		if err != nil || f.Status != setting.StatusSet || k.get("/sys/fs/resctrl/krund/cpus_list") != "1-3" {
 			t.Fatalf("%+v, %v", f, err)
 		}
-		if again := requiredOn("1-3", cacheWays).plan(t.Context(), m); again.Status != setting.StatusOK {
-			t.Errorf("not as wanted after applying: %+v", again)
-		}
+		again := requiredOn("1-3", cacheWays).plan(t.Context(), m)
+		must.Equal(t, again.Status, setting.StatusOK, "not as wanted after applying", again)
 		if crash {
 			_, err = Restore(t.Context(), m, j)
 		} else {
@@ -73,7 +70,6 @@ func TestCacheWaysAreRestored(t *testing.T) {
 	}
 	m, k := fakeMachine(t, "intel-server")
 	must.Do(t, k.Mkdir(m.Root.Path("/sys/fs/resctrl/other")))
-	if p := required(cacheWays).plan(t.Context(), m); p.Status != setting.StatusCannot {
-		t.Errorf("beside another group: %+v", p)
-	}
+	p := required(cacheWays).plan(t.Context(), m)
+	must.Equal(t, p.Status, setting.StatusCannot, "beside another group", p)
 }

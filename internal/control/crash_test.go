@@ -116,9 +116,8 @@ func killAtEveryChange(t *testing.T, tree string, number, step int) {
 		k.fuse = nil
 		must.Get(restoreLater(t.Context(), m, fsys))(t, "killed before change", n)
 		sameTree(t, state(t, m, k), before)
-		if again, err := restoreLater(t.Context(), m, fsys); err != nil || len(again) != 0 {
-			t.Errorf("killed before change %d: second restore did %v, %v", n, again, err)
-		}
+		again, err := restoreLater(t.Context(), m, fsys)
+		must.Be(t, err == nil && len(again) == 0, "killed before change", n, "second restore did", again, err)
 		must.Need(t, !t.Failed(), "killed before change", n)
 		if !dead {
 			must.Need(t, n >= 40, "only", n, "changes: the test does not test")
@@ -140,9 +139,8 @@ func TestRestoreAfterKillDuringRestore(t *testing.T) {
 	for n := 1; ; n++ {
 		fsys := crashfs.New("/x")
 		j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
-		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
-			t.Fatal(problems)
-		}
+		_, _, problems := ApplyAll(t.Context(), m, everything(), j)
+		must.Need(t, len(problems) == 0, problems)
 		k.fuse = &fuse{left: n}
 		dead := killed(func() { _, _ = restoreLater(t.Context(), m, fsys) })
 		k.fuse = nil
@@ -203,12 +201,10 @@ func TestPowerCut(t *testing.T) {
 	for cut, after := range crashfs.EveryCut(build,
 		func(fsys *crashfs.FS) error { return session(t.Context(), dying, fsys) }, policies...) {
 		report := must.Get(restoreLater(t.Context(), m, after))(t, cut)
-		if i := slices.IndexFunc(report, func(x Reversal) bool { return x.Outcome != Void }); i >= 0 {
-			t.Errorf("%s: restored %+v in another boot", cut, report[i])
-		}
-		if pending, err := ReadJournal(after, journalPath); err != nil || len(pending) != 0 {
-			t.Errorf("%s: journal afterwards holds %v, %v", cut, pending, err)
-		}
+		restored := slices.ContainsFunc(report, func(x Reversal) bool { return x.Outcome != Void })
+		must.Be(t, !restored, cut, "restored in another boot", report)
+		pending, err := ReadJournal(after, journalPath)
+		must.Be(t, err == nil && len(pending) == 0, cut, "journal afterwards holds", pending, err)
 	}
 	must.Be(t, len(k.writes) == 0, "wrote", k.writes, "in another boot")
 	sameTree(t, state(t, m, k), before)

@@ -205,14 +205,12 @@ func damageEach(t *testing.T, machine string, first, step int, removed bool,
 		m.Commands = noCommands{}
 		must.Do(t, damage(filepath.Join(dir, name)))
 		_, restore, _ := ApplyAll(t.Context(), m, plain(), openJournal(t, m))
-		if err := restore(t.Context()); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s damaged: restore: %v", name, err)
-		}
+		err := restore(t.Context())
+		must.Be(t, err == nil || errors.Is(err, os.ErrNotExist), name, "damaged: restore", err)
 		// A control may have found the garbage as the old value, and restored it with a newline;
 		// but a missing file must not be created.
-		if _, err := os.Stat(filepath.Join(dir, name)); removed && err == nil {
-			t.Errorf("%s was removed, and made", name)
-		}
+		_, err = os.Stat(filepath.Join(dir, name))
+		must.Be(t, !removed || err != nil, name, "was removed, and made")
 		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		if sameTree(t, snapshot(t, dir), whole); t.Failed() {
 			t.Fatalf("%s damaged", name)

@@ -116,10 +116,8 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	s = under(s, setting.Require, "frequency", "turbo")
 	findings, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
 	must.Be(t, len(problems) <= 0, problems)
-	if f := find(t, findings, "frequency"); f.Status != setting.StatusSet ||
-		!strings.Contains(f.Wanted, "3300 MHz") {
-		t.Errorf("%+v", f)
-	}
+	f := find(t, findings, "frequency")
+	must.Be(t, f.Status == setting.StatusSet && strings.Contains(f.Wanted, "3300 MHz"), f)
 	for _, file := range []string{"scaling_min_freq", "scaling_max_freq"} {
 		must.Equal(t, k.get(host.CPUFreqDir+"/policy0/"+file), "3300000", "want 3300000")
 	}
@@ -161,9 +159,8 @@ func FuzzReadPolicy(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if khz, _ := p.Sustainable(); khz < 0 {
-			t.Errorf("sustainable frequency %d", khz)
-		}
+		khz, _ := p.Sustainable()
+		must.Be(t, khz >= 0, "sustainable frequency", khz)
 		planLimits([]host.FrequencyPolicy{p}, 0)
 		planClamp([]host.FrequencyPolicy{p})
 	})
@@ -196,9 +193,8 @@ func TestLimitsThatTurboHoldsBack(t *testing.T) {
 	must.Need(t, len(problems) <= 0, problems)
 	k.slept = 0
 	must.Do(t, restore(t.Context()))
-	if most := restorePasses * settleDelay; k.slept > most {
-		t.Errorf("waited %s, want at most %s", k.slept, most)
-	}
+	most := restorePasses * settleDelay
+	must.Be(t, k.slept <= most, "waited", k.slept, "want at most", most)
 	sameTree(t, state(t, m, k), before)
 }
 
@@ -255,9 +251,8 @@ func TestUnreadablePolicies(t *testing.T) {
 		m.Root = m.Root.With(unread{k, tt.part, tt.err})
 		findings := CheckAll(t.Context(), m, Defaults())
 		for _, name := range []string{"frequency", "turbo"} {
-			if f := find(t, findings, name); f.Status != tt.status {
-				t.Errorf("%s: %s: %s (%s), want %s", tt.name, name, f.Status, f.Detail, tt.status)
-			}
+			f := find(t, findings, name)
+			must.Equal(t, f.Status, tt.status, tt.name, name, f.Detail)
 		}
 	}
 }

@@ -97,9 +97,8 @@ func TestDamagedJournalIsReportedAndKept(t *testing.T) {
 	if len(j.Damage()) != 2 || len(j.Pending()) != 1 {
 		t.Errorf("damage %q, pending %v", j.Damage(), j.Pending())
 	}
-	if got := fsys.Files()[journalPath+".damaged"]; !bytes.Equal(got, data) {
-		t.Error("the damaged journal was not kept")
-	}
+	got := fsys.Files()[journalPath+".damaged"]
+	must.Be(t, bytes.Equal(got, data), "the damaged journal was not kept")
 	must.Refused(Restore(t.Context(), m, j))(t, "damaged", "restore", "want the damage in it")
 }
 
@@ -141,16 +140,13 @@ func TestOpenJournalErrors(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Put(journalPath, []byte("x"))
 	fsys.FailReads(journalPath, syscall.EIO)
-	if _, err := OpenJournal(fsys, journalPath, boot, epoch); !errors.Is(err, syscall.EIO) {
-		t.Errorf("unreadable: %v", err)
-	}
-	if _, err := ReadJournal(fsys, journalPath); !errors.Is(err, syscall.EIO) {
-		t.Errorf("unreadable: %v", err)
-	}
+	_, err := OpenJournal(fsys, journalPath, boot, epoch)
+	must.Fail(t, err, syscall.EIO, "unreadable")
+	_, err = ReadJournal(fsys, journalPath)
+	must.Fail(t, err, syscall.EIO, "unreadable")
 	must.Refused(OpenJournal(fsys, "/none/journal", boot, epoch))(t, "", "no directory: no error")
-	if pending, err := ReadJournal(fsys, "/x/none"); err != nil || pending != nil {
-		t.Errorf("no journal: %v, %v", pending, err)
-	}
+	pending, err := ReadJournal(fsys, "/x/none")
+	must.Be(t, err == nil && pending == nil, "no journal", pending, err)
 }
 
 // TestJournalOnTheRealFileSystem runs one session on files.
@@ -159,13 +155,10 @@ func TestJournalOnTheRealFileSystem(t *testing.T) {
 	before := state(t, m, k)
 	path := filepath.Join(t.TempDir(), "journal")
 	j := must.Get(OpenJournal(durable.OS(), path, m.Boot, epoch))(t)
-	if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
-		t.Fatal(problems)
-	}
-	if pending, err := ReadJournal(durable.OS(), path); err != nil || len(pending) < 10 ||
-		pending[0].Got == "" {
-		t.Errorf("pending %v, %v", pending, err)
-	}
+	_, _, problems := ApplyAll(t.Context(), m, everything(), j)
+	must.Need(t, len(problems) == 0, problems)
+	pending, err := ReadJournal(durable.OS(), path)
+	must.Be(t, err == nil && len(pending) >= 10 && pending[0].Got != "", "pending", pending, err)
 	must.Do(t, j.Close())
 	j = must.Get(OpenJournal(durable.OS(), path, m.Boot, epoch))(t)
 	must.Get(m.release(latencyFile))(t)
@@ -195,16 +188,13 @@ failed    d: /d not restored to 4: read-only
 already   e: /e = 5
 `
 	var out strings.Builder
-	if err := r.Print(&out); err != nil || out.String() != want {
-		t.Errorf("%v\n%s", err, out.String())
-	}
-	if err := r.Err(); err == nil || err.Error() != "restore /d to 4: read-only" {
-		t.Errorf("Err = %v", err)
-	}
+	err := r.Print(&out)
+	must.Be(t, err == nil && out.String() == want, err, out.String())
+	err = r.Err()
+	must.Be(t, err != nil && err.Error() == "restore /d to 4: read-only", "Err =", err)
 	out.Reset()
-	if err := (RestoreReport{}).Print(&out); err != nil || out.String() != "nothing to restore\n" {
-		t.Errorf("%v %q", err, out.String())
-	}
+	err = (RestoreReport{}).Print(&out)
+	must.Be(t, err == nil && out.String() == "nothing to restore\n", err, out.String())
 }
 
 func FuzzParseJournal(f *testing.F) {

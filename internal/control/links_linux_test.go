@@ -89,9 +89,8 @@ func TestInterfaceDownAndUp(t *testing.T) {
 		f, restore, err := required(network, "down", []string{"k0", "lo"}).Apply(t.Context(), m,
 			openJournal(t, m))
 		must.Be(t, err == nil && f.Status == setting.StatusSet && f.Found == "k0 up", f, err)
-		if got := configuredNetwork(ip); len(got) >= len(before) {
-			t.Errorf("with the interface down: %q", got)
-		}
+		got := configuredNetwork(ip)
+		must.Be(t, len(got) < len(before), "with the interface down", got)
 		must.Do(t, restore(t.Context()))
 		if got := configuredNetwork(ip); !slices.Equal(got, before) {
 			t.Errorf("afterwards\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(before, "\n"))
@@ -101,10 +100,8 @@ func TestInterfaceDownAndUp(t *testing.T) {
 			Step{Target: "k0"}); outcome != Already || err != nil {
 			t.Errorf("undone twice: %s, %v", outcome, err)
 		}
-		if outcome, err := (linkApplier{m.Links}).restore(t.Context(), Step{Target: "k9"}); outcome != Gone ||
-			err != nil {
-			t.Errorf("unplugged: %s, %v", outcome, err)
-		}
+		outcome, err := (linkApplier{m.Links}).restore(t.Context(), Step{Target: "k9"})
+		must.Be(t, outcome == Gone && err == nil, "unplugged", outcome, err)
 	})
 }
 

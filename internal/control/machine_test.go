@@ -162,9 +162,8 @@ func sameTree(t *testing.T, got, want map[string]string) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
-		if _, there := want[name]; !there {
-			t.Errorf("%s was not there", name)
-		}
+		_, there := want[name]
+		must.Be(t, there, name, "was not there")
 	}
 }
 

@@ -77,9 +77,8 @@ func TestAPM(t *testing.T) {
 			t.Errorf("%s: %+v, %v", tt.name, f, err)
 		}
 		if tt.after != "" {
-			if got, err := readPerfState(t.Context(), m.Commands); err != nil || got.String() != tt.after {
-				t.Errorf("%s: is %s, %v; want %s", tt.name, got, err, tt.after)
-			}
+			got, err := readPerfState(t.Context(), m.Commands)
+			must.Be(t, err == nil && got.String() == tt.after, tt.name, got, err, "want", tt.after)
 		}
 		must.Do(t, restore(t.Context()), tt.name, "restore")
 		after := stateOf(t, m)
@@ -94,18 +93,16 @@ func TestAPM(t *testing.T) {
 func TestMalloc(t *testing.T) {
 	c := required(malloc, "flags", "cfgrux")
 	old := openbsd(t, nil) // 6.4 and before
-	if f := c.Check(t.Context(), old); f.Status != setting.StatusOK {
-		t.Errorf("6.x without malloc.conf: %+v", f)
-	}
+	f := c.Check(t.Context(), old)
+	must.Equal(t, f.Status, setting.StatusOK, "6.x without malloc.conf", f)
 	must.Do(t, os.Symlink("S", old.Root.Path("/etc/malloc.conf")))
 	if f := c.Check(t.Context(), old); f.Status != setting.StatusCannot ||
 		f.Found != "/etc/malloc.conf -> S" || f.Fix != "rm /etc/malloc.conf" {
 		t.Errorf("6.x with malloc.conf: %+v", f)
 	}
 	m := openbsd(t, map[string]string{"vm.malloc_conf": ""})
-	if f := c.Check(t.Context(), m); f.Status != setting.StatusOK {
-		t.Errorf("7.x without options: %+v", f)
-	}
+	f = c.Check(t.Context(), m)
+	must.Equal(t, f.Status, setting.StatusOK, "7.x without options", f)
 	m = openbsd(t, map[string]string{"vm.malloc_conf": "S>>"}) // and a larger cache
 	before := stateOf(t, m)
 	f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))

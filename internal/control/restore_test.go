@@ -16,9 +16,8 @@ func TestRestoreUnderUnknownBoot(t *testing.T) {
 		before := state(t, m, k)
 		fsys := crashfs.New("/x")
 		j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
-		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
-			t.Fatal(problems)
-		}
+		_, _, problems := ApplyAll(t.Context(), m, everything(), j)
+		must.Need(t, len(problems) == 0, problems)
 		m.Boot = id
 		must.Get(restoreLater(t.Context(), m, fsys))(t)
 		sameTree(t, state(t, m, k), before)
@@ -30,9 +29,8 @@ func TestRestoreOfWhatIsGone(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	fsys := crashfs.New("/x")
 	j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
-	if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	_, _, problems := ApplyAll(t.Context(), m, everything(), j)
+	must.Need(t, len(problems) == 0, problems)
 	k.remove(t, "/proc/irq/24")
 	m.Links.(*fakeLinks).links = nil
 	report := must.Get(restoreLater(t.Context(), m, fsys))(t)
@@ -54,9 +52,8 @@ func TestSecondApplyRestoresFirst(t *testing.T) {
 	fsys := crashfs.New("/x")
 	for range 2 {
 		j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
-		if _, _, problems := ApplyAll(t.Context(), m, everything(), j); len(problems) > 0 {
-			t.Fatal(problems)
-		}
+		_, _, problems := ApplyAll(t.Context(), m, everything(), j)
+		must.Need(t, len(problems) == 0, problems)
 	}
 	must.Get(restoreLater(t.Context(), m, fsys))(t)
 	sameTree(t, state(t, m, k), before)
@@ -78,8 +75,7 @@ func TestApplyWithEndedContext(t *testing.T) {
 	before := state(t, m, k)
 	s := everything()
 	s = under(s, setting.Require, "perf_rate")
-	if _, _, problems := ApplyAll(ended(t), m, s, openJournal(t, m)); len(problems) != 1 {
-		t.Errorf("problems %v", problems)
-	}
+	_, _, problems := ApplyAll(ended(t), m, s, openJournal(t, m))
+	must.Equal(t, len(problems), 1, "problems", problems)
 	sameTree(t, state(t, m, k), before)
 }

@@ -34,9 +34,8 @@ func TestRPS(t *testing.T) {
 		k.put(lo, tt.lo)
 		before := state(t, m, k)
 		c := requiredOn(tt.cpus, rps)
-		if p := c.plan(t.Context(), m); p.Status != tt.status || p.Found != tt.found {
-			t.Errorf("%s: %+v", tt.name, p)
-		}
+		p := c.plan(t.Context(), m)
+		must.Be(t, p.Status == tt.status && p.Found == tt.found, tt.name, p)
 		_, restore, _ := c.Apply(t.Context(), m, openJournal(t, m))
 		for file, want := range tt.set {
 			must.Equal(t, k.get(file), want, tt.name)

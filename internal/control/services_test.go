@@ -109,9 +109,8 @@ func TestRestoreContinuesPastErrors(t *testing.T) {
 		!slices.Contains(got, "cron.service") || !slices.Contains(got, "apt-daily.timer") {
 		t.Errorf("running: %v", got)
 	}
-	if p := j.Pending(); len(p) != 1 || p[0].Step.Target != "ssh.service" {
-		t.Errorf("journal holds %v", p)
-	}
+	p := j.Pending()
+	must.Be(t, len(p) == 1 && p[0].Step.Target == "ssh.service", "journal holds", p)
 	units.fail = nil
 	if err := restore(t.Context()); err != nil || len(j.Pending()) != 0 ||
 		!slices.Contains(units.active(), "ssh.service") {
@@ -174,9 +173,8 @@ func TestPlanNetwork(t *testing.T) {
 	f = required(network, "down", []string{"eno1", "eth1", "wl*"}).Check(t.Context(), m)
 	must.Be(t, f.Status == setting.StatusOK && f.Detail == "eno1, wl*: no such interface", "misspelt", f)
 	m.Links = nil
-	if f := required(network, "down", []string{"*"}).Check(t.Context(), m); f.Status != setting.StatusCannot {
-		t.Errorf("no way to switch interfaces: %+v", f)
-	}
+	f = required(network, "down", []string{"*"}).Check(t.Context(), m)
+	must.Equal(t, f.Status, setting.StatusCannot, "no way to switch interfaces", f)
 }
 
 func TestNetworkThatDoesNotComeUp(t *testing.T) {
@@ -226,10 +224,8 @@ func TestSystemctl(t *testing.T) {
 		units[0].Transient || !units[1].Transient {
 		t.Errorf("%+v, %v", units, err)
 	}
-	if names, err := s.Triggers(t.Context(), "ssh.socket"); err != nil ||
-		!slices.Equal(names, []string{"ssh.service"}) {
-		t.Errorf("%v, %v", names, err)
-	}
+	names, err := s.Triggers(t.Context(), "ssh.socket")
+	must.Be(t, err == nil && slices.Equal(names, []string{"ssh.service"}), names, err)
 	must.Do(t, errors.Join(s.Stop(t.Context(), "ssh.service"), s.Start(t.Context(), "ssh.service")))
 	must.Refuse(t, s.Stop(t.Context(), "cron.service"), "", "no error from a unit that does not stop")
 }

@@ -286,12 +286,10 @@ func TestPlannedSiblings(t *testing.T) {
 		must.Be(t, f.Status == c.status && strings.Contains(f.Wanted+f.Fix, c.text), c, f)
 		if c.policy != setting.Off {
 			r = under(r, setting.Require, "shield", "irq_affinity")
-			if f := shield.control(r).Check(t.Context(), m); f.Wanted != "CPU 1 root" {
-				t.Errorf("shield: %+v", f)
-			}
-			if f := irqAffinity.control(r).Check(t.Context(), m); f.Wanted != "CPU 0" {
-				t.Errorf("interrupts: %+v", f)
-			}
+			f := shield.control(r).Check(t.Context(), m)
+			must.Equal(t, f.Wanted, "CPU 1 root", "shield", f)
+			f = irqAffinity.control(r).Check(t.Context(), m)
+			must.Equal(t, f.Wanted, "CPU 0", "interrupts", f)
 		}
 	}
 }
@@ -306,20 +304,16 @@ func TestShallowestIdle(t *testing.T) {
 		"kvm-guest": "no deeper than C1",
 	} {
 		m, _ := fakeMachine(t, tree)
-		if f := required(cstates).Check(t.Context(), m); f.Wanted != want ||
-			f.Fails() != (tree == "kvm-guest") {
-			t.Errorf("%s: %+v", tree, f)
-		}
+		f := required(cstates).Check(t.Context(), m)
+		must.Be(t, f.Wanted == want && f.Fails() == (tree == "kvm-guest"), tree, f)
 	}
 	m, _ := fakeMachine(t, "intel-pstate-active")
 	zero := demand(cstates, setting.Require, "latency_us", 0)
 	for policy, want := range map[setting.Policy]setting.Status{
 		setting.Off: setting.StatusCannot, setting.Apply: setting.StatusWillSet, // smt
 	} {
-		if f := cstates.control(under(requestOn("", zero), policy, "smt")).Check(t.Context(), m); f.Status !=
-			want {
-			t.Errorf("spinning beside siblings, smt %s: %+v", policy, f)
-		}
+		f := cstates.control(under(requestOn("", zero), policy, "smt")).Check(t.Context(), m)
+		must.Equal(t, f.Status, want, "spinning beside siblings, smt", policy, f)
 	}
 }
 
@@ -356,17 +350,14 @@ func TestOvercommitModes(t *testing.T) {
 		"/proc/meminfo": fmt.Sprintf("MemTotal: %d kB\nCommitLimit: %d kB\nCommitted_AS: %d "+
 			"kB\nSwapTotal: 0 kB\n", 16*gib, 8*gib, gib),
 	}
-	if f := check(t, required(overcommit, "mode", 1), files); f.Status != setting.StatusWillSet ||
-		f.Detail != "" {
-		t.Errorf("mode 1: %+v", f)
-	}
-	f := check(t, overcommit.control(Request{Demands: requestOn("",
+	f := check(t, required(overcommit, "mode", 1), files)
+	must.Be(t, f.Status == setting.StatusWillSet && f.Detail == "", "mode 1", f)
+	f = check(t, overcommit.control(Request{Demands: requestOn("",
 		demand(overcommit, setting.Require, "mode", 2, "ratio", 90)).Demands, Heap: 10 << 30}), files)
 	must.Be(t, f.Status == setting.StatusWillSet && f.Found == "0, 50 %", "mode 2 with ratio", f)
 	delete(files, "/proc/meminfo")
-	if f := check(t, required(overcommit, "mode", 2), files); f.Status != setting.StatusCannot {
-		t.Errorf("mode 2 without meminfo: %+v", f)
-	}
+	f = check(t, required(overcommit, "mode", 2), files)
+	must.Equal(t, f.Status, setting.StatusCannot, "mode 2 without meminfo", f)
 }
 
 // TestOvercommitKbytes: the kernel drops a limit in KiB when the ratio is set; restore writes it
@@ -387,46 +378,36 @@ func TestOvercommitKbytes(t *testing.T) {
 func TestKernelWithoutSwap(t *testing.T) {
 	files := texts{"/proc/meminfo": "MemTotal: 100 kB\n"}
 	m := &Machine{Host: host.Host{Root: sysroot.New(t.TempDir()).With(files)}}
-	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusCannot {
-		t.Errorf("without /proc: %+v", f)
-	}
+	f := required(swap).Check(t.Context(), m)
+	must.Equal(t, f.Status, setting.StatusCannot, "without /proc", f)
 	must.Do(t, errors.Join(os.Mkdir(m.Root.Path("/proc"), 0o755),
 		os.WriteFile(m.Root.Path("/proc/meminfo"), nil, 0o644)))
-	if f := required(swap).Check(t.Context(), m); f.Status != setting.StatusOK || f.Found != "absent" {
-		t.Errorf("kernel without CONFIG_SWAP: %+v", f)
-	}
+	f = required(swap).Check(t.Context(), m)
+	must.Be(t, f.Status == setting.StatusOK && f.Found == "absent", "kernel without CONFIG_SWAP", f)
 }
 
 func TestPlanSwap(t *testing.T) {
 	areas := []swapArea{{"/dev/sda5", 100 << 20, -2}, {"/swap", 0, 5}}
-	if p := planSwap(areas, 1<<30); p.Status != setting.StatusWillSet || len(p.Steps) != 2 ||
-		p.Steps[1].Old != "5" {
-		t.Errorf("%+v", p)
-	}
-	if p := planSwap(areas, 200<<20); p.Status != setting.StatusCannot ||
-		!strings.Contains(p.Detail, "100 MiB") {
-		t.Errorf("swap that does not fit into memory: %+v", p)
-	}
-	if p := planSwap([]swapArea{{"/swap (deleted)", 0, 5}}, 1<<30); p.Status != setting.StatusCannot {
-		t.Errorf("removed swap file: %+v", p)
-	}
-	if p := planSwap(nil, 0); p.Status != setting.StatusOK {
-		t.Errorf("no swap: %+v", p)
-	}
+	p := planSwap(areas, 1<<30)
+	must.Be(t, p.Status == setting.StatusWillSet && len(p.Steps) == 2 && p.Steps[1].Old == "5", p)
+	p = planSwap(areas, 200<<20)
+	must.Be(t, p.Status == setting.StatusCannot && strings.Contains(p.Detail, "100 MiB"),
+		"swap that does not fit into memory", p)
+	p = planSwap([]swapArea{{"/swap (deleted)", 0, 5}}, 1<<30)
+	must.Equal(t, p.Status, setting.StatusCannot, "removed swap file", p)
+	p = planSwap(nil, 0)
+	must.Equal(t, p.Status, setting.StatusOK, "no swap", p)
 }
 
 func TestParseSwaps(t *testing.T) {
 	const text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n/dev/dm-1                             " +
 		"  partition\t8388604\t\t1024\t\t-2\n/a\\040b\\134                             file\t1\t0\t10\n"
 	got, err := parseSwaps(text)
-	if want := []swapArea{{"/dev/dm-1", 1 << 20, -2}, {`/a b\`, 0, 10}}; err != nil ||
-		!slices.Equal(got, want) {
-		t.Errorf("%+v, %v; want %+v", got, err, want)
-	}
+	want := []swapArea{{"/dev/dm-1", 1 << 20, -2}, {`/a b\`, 0, 10}}
+	must.Be(t, err == nil && slices.Equal(got, want), got, err, "want", want)
 	for _, bad := range []string{"/dev/sda5 partition\n", "a b c d e\n", "a b 1 -5 0\n"} {
-		if got, err := parseSwaps(bad); err == nil {
-			t.Errorf("%q gave %+v", bad, got)
-		}
+		got, err := parseSwaps(bad)
+		must.Be(t, err != nil, bad, "gave", got)
 	}
 }
 
@@ -455,9 +436,8 @@ func TestInterruptsThatCannotBeRead(t *testing.T) {
 	}
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.remove(t, irqDir)
-	if f := c.Check(t.Context(), m); f.Status != setting.StatusCannot {
-		t.Errorf("no %s: %+v", irqDir, f)
-	}
+	f := c.Check(t.Context(), m)
+	must.Equal(t, f.Status, setting.StatusCannot, "no", irqDir, f)
 }
 
 func TestIRQAffinity(t *testing.T) {
@@ -490,14 +470,12 @@ func FuzzParsers(f *testing.F) {
 		if areas, err := parseSwaps(text); err == nil {
 			planSwap(areas, 1<<30)
 		}
-		if _, found := chosen(text); found &&
-			FormChoice.show(FormChoice.show(text)) != FormChoice.show(text) {
-			t.Errorf("showing %q twice is not showing it once", text)
-		}
+		_, found := chosen(text)
+		must.Be(t, !found || FormChoice.show(FormChoice.show(text)) == FormChoice.show(text), "showing", text,
+			"twice is not showing it once")
 		if s, err := parsePerfState(text); err == nil {
-			if again, err := parsePerfState(s.String()); err != nil || again != s {
-				t.Errorf("%q is %v, which reads as %v, %v", text, s, again, err)
-			}
+			again, err := parsePerfState(s.String())
+			must.Be(t, err == nil && again == s, text, s, "which reads as", again, err)
 		}
 		for _, u := range parseUnits(text) {
 			must.Be(t, u.Name != "", "unit without a name", text)
@@ -506,8 +484,7 @@ func FuzzParsers(f *testing.F) {
 			must.Be(t, name != "" && name == u.Name, "unit", u.Name, "is called", name, text)
 		}
 		parseIfconfig(text)
-		if again := unescape(text); len(again) > len(text) {
-			t.Errorf("unescaping %q made it longer", text)
-		}
+		again := unescape(text)
+		must.Be(t, len(again) <= len(text), "unescaping", text, "made it longer")
 	})
 }

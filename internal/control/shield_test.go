@@ -36,10 +36,8 @@ func TestPlacementWithoutShield(t *testing.T) {
 		}
 	}
 	m.Root = m.Root.With(texts{})
-	if p := placed(m, setting.Finding{Name: "shield", Status: setting.StatusSet}, ""); p.Cgroup != "" ||
-		p.CPUs != nil {
-		t.Errorf("unknown CPUs: %+v", p)
-	}
+	p := placed(m, setting.Finding{Name: "shield", Status: setting.StatusSet}, "")
+	must.Be(t, p.Cgroup == "" && p.CPUs == nil, "unknown CPUs", p)
 }
 
 func TestShield(t *testing.T) {
@@ -51,12 +49,10 @@ func TestShield(t *testing.T) {
 		got := k.get(shieldDir+"/cpuset.cpus") + " " + k.get(shieldDir+"/cpuset.cpus.partition") + " " +
 			k.get(groupRoot+"/cgroup.subtree_control")
 		must.Equal(t, got, "1-3 "+kind+" cpuset cpu memory pids", "groups")
-		if p := placed(m, f, ""); p.Cgroup != "/krund.shield/run" || p.CPUs.String() != "1-3" {
-			t.Errorf("placement %+v", p)
-		}
-		if f := requiredOn("", shield, "type", kind).Check(t.Context(), m); f.Status != setting.StatusOK {
-			t.Errorf("checked again: %+v", f)
-		}
+		p := placed(m, f, "")
+		must.Be(t, p.Cgroup == "/krund.shield/run" && p.CPUs.String() == "1-3", "placement", p)
+		f = requiredOn("", shield, "type", kind).Check(t.Context(), m)
+		must.Equal(t, f.Status, setting.StatusOK, "checked again", f)
 		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}
@@ -161,11 +157,9 @@ func TestShieldWithoutPartitions(t *testing.T) {
 	must.Need(t, err == nil && f.Status == setting.StatusSet && strings.HasPrefix(f.Detail, affinityOnly), f,
 		err)
 	must.Be(t, systemctl["init.scope"] == "0 2-3" && systemctl["user.slice"] == "0 2-3", "slices", systemctl)
-	if p := placed(m, f, "1"); p.Cgroup != "" || p.CPUs.String() != "1" {
-		t.Errorf("placement %+v, want the CPU and no group", p)
-	}
-	if err := restore(t.Context()); err != nil || systemctl["user.slice"] != "0-1" ||
-		systemctl["init.scope"] != "" {
-		t.Errorf("restore: %v, %v", err, systemctl)
-	}
+	p := placed(m, f, "1")
+	must.Be(t, p.Cgroup == "" && p.CPUs.String() == "1", "placement", p, "want the CPU and no group")
+	err = restore(t.Context())
+	must.Be(t, err == nil && systemctl["user.slice"] == "0-1" && systemctl["init.scope"] == "", "restore",
+		err, systemctl)
 }

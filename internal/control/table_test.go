@@ -42,7 +42,6 @@ func TestTableJSON(t *testing.T) {
 	table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
 	data := must.Get(json.Marshal(table))(t)
 	var back setting.Table
-	if err := json.Unmarshal(data, &back); err != nil || !reflect.DeepEqual(back, table) {
-		t.Errorf("%v: %s", err, data)
-	}
+	err := json.Unmarshal(data, &back)
+	must.Be(t, err == nil && reflect.DeepEqual(back, table), err, data)
 }

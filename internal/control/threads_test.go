@@ -35,9 +35,8 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 		write(id, 0, id, cpus)
 	}
 	write(7, 0x4000000, 7, "0")
-	if steps := noteThreads(m); steps != nil {
-		t.Errorf("steps %v without a way to bind", steps)
-	}
+	steps := noteThreads(m)
+	must.Be(t, steps == nil, "steps", steps, "without a way to bind")
 	var bound []string
 	m.Bind = func(id int, cpus host.CPUs) error {
 		if id == 6 {
@@ -47,7 +46,7 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 		write(id, 0, id, cpus.String())
 		return nil
 	}
-	steps := noteThreads(m)
+	steps = noteThreads(m)
 	must.Need(t, len(steps) == 1 && strings.Count(steps[0].Data, "\n") == 3, "steps", steps,
 		"want one with four threads")
 	write(2, 0, 2, all)
@@ -55,15 +54,12 @@ func TestThreadsAreBoundAgain(t *testing.T) {
 	must.Do(t, os.RemoveAll(filepath.Join(k.dir, "proc/5")))
 	write(6, 0, 6, all) // rejected
 	for _, want := range []Restoration{Restored, Already} {
-		if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != want || err != nil {
-			t.Errorf("%s, %v; want %s", got, err, want)
-		}
+		got, err := (threadApplier{m}).restore(t.Context(), steps[0])
+		must.Be(t, got == want && err == nil, got, err, "want", want)
 	}
 	must.Equal(t, strings.Join(bound, ", "), "2 to 0", "bound", "want 2 to 0 and nothing else")
 	m.Bind = func(int, host.CPUs) error { return syscall.EPERM }
 	write(2, 0, 2, all)
-	if got, err := (threadApplier{m}).restore(t.Context(), steps[0]); got != Failed ||
-		!errors.Is(err, syscall.EPERM) {
-		t.Errorf("not allowed: %s, %v", got, err)
-	}
+	got, err := (threadApplier{m}).restore(t.Context(), steps[0])
+	must.Be(t, got == Failed && errors.Is(err, syscall.EPERM), "not allowed", got, err)
 }

@@ -74,10 +74,9 @@ func TestTurboByPolicySwitch(t *testing.T) {
 		k.put(dir+"boost", "1")
 	}
 	p := planTurbo(m, false)
-	if targets := targetsOf(p.Steps); !strings.Contains(targets, "policy1/boost") ||
-		strings.Contains(targets, boostFile) {
-		t.Errorf("writes %s, want the switches of the policies and not the driver's", targets)
-	}
+	targets := targetsOf(p.Steps)
+	must.Be(t, strings.Contains(targets, "policy1/boost") && !strings.Contains(targets, boostFile), "writes",
+		targets, "want the switches of the policies and not the driver's")
 	for _, dir := range k.policies() {
 		k.put(dir+"boost", "0")
 	}
@@ -103,10 +102,9 @@ func TestTurboByRegister(t *testing.T) {
 			must.Do(t, os.RemoveAll(filepath.Join(k.dir, dir)))
 		}
 		registers(t, k.dir, tt.register, tt.old)
-		if p := planTurbo(m, false); p.Status != setting.StatusCannot ||
-			!strings.Contains(p.Fix, "msr = true") {
-			t.Errorf("%s: not allowed, yet %s with fix %q", tt.machine, p.Status, p.Fix)
-		}
+		p := planTurbo(m, false)
+		must.Be(t, p.Status == setting.StatusCannot && strings.Contains(p.Fix, "msr = true"), tt.machine,
+			"not allowed, yet", p.Status, "with fix", p.Fix)
 		c := required(turbo, "msr", true)
 		f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
 		must.Need(t, err == nil && f.Status == setting.StatusSet, tt.machine, f, err)
@@ -154,8 +152,7 @@ func FuzzSplitMSR(f *testing.F) {
 	f.Add("/dev/cpu/0/msr@0x1a0")
 	f.Add("@")
 	f.Fuzz(func(t *testing.T, target string) {
-		if _, at, err := splitMSR(target); err == nil && at < 0 {
-			t.Errorf("%q: register %d", target, at)
-		}
+		_, at, err := splitMSR(target)
+		must.Be(t, err != nil || at >= 0, target, "register", at)
 	})
 }

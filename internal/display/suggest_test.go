@@ -31,8 +31,7 @@ func TestNearest(t *testing.T) {
 		{"nam", "name"}, {"heap", ""}, {"x", ""}, {"", ""},
 	}
 	for _, test := range tests {
-		if got, ok := display.Nearest(test.name, keys); got != test.want || ok != (test.want != "") {
-			t.Errorf("%q: %q, %v; want %q", test.name, got, ok, test.want)
-		}
+		got, ok := display.Nearest(test.name, keys)
+		must.Be(t, got == test.want && ok == (test.want != ""), test.name, got, ok, "want", test.want)
 	}
 }

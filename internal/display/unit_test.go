@@ -41,8 +41,7 @@ func TestParseUnitRefuses(t *testing.T) {
 		{"ms", "cycles", `there is no unit "ms" of these values; write one of cycles, kcycles, Mcycles, ` +
 			`Gcycles, Tcycles, Pcycles, Ecycles`},
 	} {
-		if _, err := ParseUnit(c.text, c.base); err == nil || err.Error() != c.want {
-			t.Errorf("%v", err)
-		}
+		_, err := ParseUnit(c.text, c.base)
+		must.Be(t, err != nil && err.Error() == c.want, err)
 	}
 }

@@ -61,9 +61,8 @@ func TestWriteFileReplacesLinkNotTarget(t *testing.T) {
 	write(t, target, "precious")
 	must.Do(t, os.Symlink(target, link))
 	must.Do(t, durable.WriteFile(durable.OS(), link, []byte("new"), 0o644))
-	if got, _ := os.ReadFile(target); string(got) != "precious" {
-		t.Errorf("the target was overwritten: %q", got)
-	}
+	got, _ := os.ReadFile(target)
+	must.Equal(t, string(got), "precious", "the target was overwritten", got)
 }
 
 func TestOpenFileRefusesLinkForWriting(t *testing.T) {
@@ -73,9 +72,8 @@ func TestOpenFileRefusesLinkForWriting(t *testing.T) {
 	must.Do(t, os.Symlink(target, link))
 	_, err := durable.OS().OpenFile(link, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	must.Refuse(t, err, "symbolic link")
-	if got, _ := os.ReadFile(target); string(got) != "precious" {
-		t.Errorf("the target was overwritten: %q", got)
-	}
+	got, _ := os.ReadFile(target)
+	must.Equal(t, string(got), "precious", "the target was overwritten", got)
 	f := must.Get(durable.OS().OpenFile(link, os.O_RDONLY, 0))(t, "reading through a link")
 	must.Do(t, f.Close())
 }
@@ -92,9 +90,8 @@ func TestWriteToErrorKeepsOldFile(t *testing.T) {
 		return failure
 	})
 	must.Be(t, errors.Is(err, failure) && strings.Contains(err.Error(), name), err)
-	if got, _ := os.ReadFile(name); string(got) != "old" {
-		t.Errorf("got %q", got)
-	}
+	got, _ := os.ReadFile(name)
+	must.Equal(t, string(got), "old", "got", got)
 	must.EqualList(t, list(t, dir), []string{"f"}, "directory holds")
 }
 
@@ -102,9 +99,8 @@ func TestWriteFileNoDirectory(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "absent", "f")
 	err := durable.WriteFile(durable.OS(), name, nil, 0o644)
 	must.Fail(t, err, fs.ErrNotExist)
-	if _, err := durable.ReadFile(durable.OS(), name); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	_, err = durable.ReadFile(durable.OS(), name)
+	must.Fail(t, err, fs.ErrNotExist)
 }
 
 func TestLeftOverTemps(t *testing.T) {
@@ -156,9 +152,8 @@ func (p plain) Sync() error { *p.synced++; return nil }
 func TestPlainFile(t *testing.T) {
 	var synced int
 	f := plain{synced: &synced}
-	if err := durable.SyncData(f); err != nil || synced != 1 {
-		t.Errorf("SyncData: %v, %d calls of Sync", err, synced)
-	}
+	err := durable.SyncData(f)
+	must.Be(t, err == nil && synced == 1, "SyncData", err, synced, "calls of Sync")
 	must.Fail(t, durable.Lock(f), errors.ErrUnsupported, "Lock")
 }
 
@@ -227,14 +222,12 @@ func TestWriteErrorsNameTheFileOnce(t *testing.T) {
 			Err: syscall.ENOSPC}
 	}
 	err := durable.WriteTo(fsys, name, 0o600, full)
-	if want := "write " + name + ": no space left on device"; err == nil || err.Error() != want ||
-		!errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	want := "write " + name + ": no space left on device"
+	must.Be(t, err != nil && err.Error() == want && errors.Is(err, syscall.ENOSPC), "error", err, "want",
+		want)
 	missing := filepath.Join(filepath.Dir(name), "nowhere", "f")
 	err = durable.WriteFile(fsys, missing, nil, 0o600)
-	if want := "write " + missing + ": no such file or directory"; err == nil || err.Error() != want ||
-		!errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, want %s", err, want)
-	}
+	want = "write " + missing + ": no such file or directory"
+	must.Be(t, err != nil && err.Error() == want && errors.Is(err, fs.ErrNotExist), "error", err, "want",
+		want)
 }

@@ -32,35 +32,30 @@ func TestInside(t *testing.T) {
 	check(os.MkdirAll(filepath.Join(dir, "results"), 0o755))
 	check(os.WriteFile(filepath.Join(dir, "old"), []byte("another's"), 0o644))
 
-	if text, err := durable.ReadFile(fsys, dir+"/old"); err != nil || string(text) != "mine" {
-		t.Errorf("read %q, %v", text, err)
-	}
+	text, err := durable.ReadFile(fsys, dir+"/old")
+	must.Be(t, err == nil && string(text) == "mine", "read", text, err)
 	check(durable.WriteFile(fsys, dir+"/new", []byte("text"), 0o644))
 	check(fsys.Mkdir(dir+"/results/sub", 0o755))
 	check(fsys.Rename(dir+"/old", dir+"/results/old"))
 	check(fsys.SyncDir(dir))
 	must.Fail(t, fsys.Mkdir(dir, 0o755), fs.ErrExist, "make the directory itself")
-	if entries, err := fsys.ReadDir(dir + "/results"); err != nil || len(entries) != 2 {
-		t.Errorf("results: %v, %v", entries, err)
-	}
+	entries, err := fsys.ReadDir(dir + "/results")
+	must.Be(t, err == nil && len(entries) == 2, "results", entries, err)
 	check(fsys.Remove(dir + "/results/old"))
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 { // old, results
 		t.Errorf("the directory that has taken the name: %v, %v", entries, err)
 	}
 	here, err := fsys.Lstat(dir)
 	check(err)
-	if moved, err := os.Stat(dir + ".moved"); err != nil || !os.SameFile(here, moved) {
-		t.Errorf("Lstat describes %v, not %v", here, moved)
-	}
+	moved, err := os.Stat(dir + ".moved")
+	must.Be(t, err == nil && os.SameFile(here, moved), "Lstat describes", here, "not", moved)
 	check(os.Symlink("/etc/passwd", dir+".moved/link"))
-	if _, err := fsys.OpenFile(dir+"/link", os.O_WRONLY, 0); !errors.Is(err, syscall.ELOOP) {
-		t.Errorf("write through a link: %v", err)
-	}
+	_, err = fsys.OpenFile(dir+"/link", os.O_WRONLY, 0)
+	must.Fail(t, err, syscall.ELOOP, "write through a link")
 	must.Get(fsys.OpenFile(dir+"/../outside", os.O_WRONLY|os.O_CREATE, 0o644))(t, "another name")
-	if _, err := fsys.OpenFile(dir+"/none", os.O_RDONLY, 0); !errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), dir+"/none") {
-		t.Errorf("a missing file: %v", err)
-	}
+	_, err = fsys.OpenFile(dir+"/none", os.O_RDONLY, 0)
+	must.Be(t, errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), dir+"/none"), "a missing file",
+		err)
 }
 
 // TestInsideTheWorkingDirectory: relative names without a directory refer to the directory as well.

@@ -66,15 +66,12 @@ func TestInputReadsNoFurther(t *testing.T) {
 	must.Do(t, z.Close())
 	packed.WriteString("rest")
 	in := durable.NewPackedInput(&packed, int64(packed.Len()))
-	if magic, err := in.Peek(2); err != nil || magic[0] != 0x1f {
-		t.Fatal(magic, err)
-	}
+	magic, err := in.Peek(2)
+	must.Need(t, err == nil && magic[0] == 0x1f, magic, err)
 	r := must.Get(gzip.NewReader(in))(t)
 	r.Multistream(false)
-	if text, err := io.ReadAll(in.Bound(r, 1<<20)); err != nil || len(text) != 5000 {
-		t.Errorf("%d bytes, %v", len(text), err)
-	}
-	if rest, err := io.ReadAll(in); err != nil || string(rest) != "rest" {
-		t.Errorf("%q, %v", rest, err)
-	}
+	text, err := io.ReadAll(in.Bound(r, 1<<20))
+	must.Be(t, err == nil && len(text) == 5000, len(text), "bytes", err)
+	rest, err := io.ReadAll(in)
+	must.Be(t, err == nil && string(rest) == "rest", rest, err)
 }

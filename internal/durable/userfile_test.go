@@ -51,9 +51,8 @@ func TestWriteReplaces(t *testing.T) {
 	if !errors.Is(err, failure) || read(t, name) != "second" {
 		t.Errorf("after an error (%v) the file has %.20q", err, read(t, name))
 	}
-	if entries, err := os.ReadDir(filepath.Dir(name)); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
-	}
+	entries, err := os.ReadDir(filepath.Dir(name))
+	must.Be(t, err == nil && len(entries) == 1, entries, err)
 }
 
 // TestWriteKeepsTheOwner: when root replaces a user's file, it still belongs to that user.
@@ -87,10 +86,8 @@ func TestWriteToDescriptor(t *testing.T) {
 
 // TestWriteError: an error of the reader of a FIFO or device mentions the name once.
 func TestWriteError(t *testing.T) {
-	if err := durable.WriteUserFile("/dev/full", text("x")); err == nil ||
-		err.Error() != "write /dev/full: no space left on device" {
-		t.Error(err)
-	}
+	err := durable.WriteUserFile("/dev/full", text("x"))
+	must.Be(t, err != nil && err.Error() == "write /dev/full: no space left on device", err)
 	missing := filepath.Join(t.TempDir(), "no", "f")
 	must.Fail(t, durable.WriteUserFile(missing, text("x")), fs.ErrNotExist)
 }
@@ -101,9 +98,8 @@ func TestOpen(t *testing.T) {
 	fifo, file := filepath.Join(dir, "fifo"), filepath.Join(dir, "file")
 	must.Do(t, errors.Join(unix.Mkfifo(fifo, 0o600), os.WriteFile(file, []byte("text"), 0o600)))
 	for _, name := range []string{fifo, "/dev/zero"} {
-		if f, err := durable.OpenUserFile(name); !errors.Is(err, durable.ErrNotRegular) {
-			t.Errorf("%s: %v, %v", name, f, err)
-		}
+		f, err := durable.OpenUserFile(name)
+		must.Fail(t, err, durable.ErrNotRegular, name, f)
 	}
 	r, w, err := os.Pipe()
 	must.Do(t, errors.Join(err, text("text")(w), w.Close()))
@@ -115,9 +111,8 @@ func TestOpen(t *testing.T) {
 	for _, name := range []string{file, fmt.Sprintf("/dev/fd/%d", r.Fd()), fmt.Sprintf("/proc/self/fd/%d",
 		regular.Fd())} {
 		f := must.Get(durable.OpenUserFile(name))(t)
-		if got, err := io.ReadAll(f); string(got) != "text" || err != nil {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
+		got, err := io.ReadAll(f)
+		must.Be(t, string(got) == "text" && err == nil, name, got, err)
 		must.Do(t, f.Close())
 	}
 	for name, want := range map[string]bool{"/dev/stdin": true, "/dev/fd/0": true, "/dev/fd/x": false,

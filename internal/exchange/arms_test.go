@@ -46,14 +46,12 @@ func TestArmsInExports(t *testing.T) {
 	var long, wide bytes.Buffer
 	want := "benchmark,vm,variant,arm,pexec,slot,attempt,iteration,start_ns,wall_ns,wall_s\n" +
 		"b,C,v,base,1,0,1,0,0,5,0.000000005\nb,C,v,new,2,1,1,0,0,9,0.000000009\n"
-	if err := x.Write(&long); err != nil || long.String() != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, long.String(), want)
-	}
+	err := x.Write(&long)
+	must.Be(t, err == nil && long.String() == want, err, long.String(), "want", want)
 	executions := NewExecutionsExport(records, ExportOptions{Outcome: true, JSON: true})
-	if err := executions.Write(&long); err != nil ||
-		!strings.Contains(long.String(), `"variant":"v","arm":"new","pexec":2,`) {
-		t.Errorf("%v\n%s", err, long.String())
-	}
+	err = executions.Write(&long)
+	must.Be(t, err == nil && strings.Contains(long.String(), `"variant":"v","arm":"new","pexec":2,`), err,
+		long.String())
 	w := must.Get(NewWideExport(records, ExportOptions{To: math.MaxInt}))(t)
 	must.Refuse(t, w.Write(&wide), "*:C:v@base, *:C:v@new", "two arms in a file of warmup_stats")
 }

@@ -53,10 +53,9 @@ func TestEventsExport(t *testing.T) {
 				`"duration_ns":0,"argument":null}` + "\n"},
 	} {
 		var b bytes.Buffer
-		if err := NewEventsExport(records, test.options).Write(&b); err != nil ||
-			!strings.HasPrefix(b.String(), test.want) {
-			t.Errorf("%+v: %v\n%s\nwant\n%s", test.options, err, b.String(), test.want)
-		}
+		err := NewEventsExport(records, test.options).Write(&b)
+		must.Be(t, err == nil && strings.HasPrefix(b.String(), test.want), test.options, err, b.String(),
+			"want", test.want)
 	}
 }
 
@@ -73,16 +72,14 @@ func TestTraceSwitches(t *testing.T) {
 		`"tid":1}`
 	trace := func() string {
 		var b bytes.Buffer
-		if err := WriteTrace(&b, slices.Values([]results.Record{r})); err != nil || !json.Valid(b.Bytes()) {
-			t.Fatalf("%v: %s", err, b.String())
-		}
+		err := WriteTrace(&b, slices.Values([]results.Record{r}))
+		must.Need(t, err == nil && json.Valid(b.Bytes()), err, b.String())
 		return b.String()
 	}
 	must.Contain(t, trace(), summary+",\n"+end+",\n")
 	r.Switches.FullNS = &early
-	if got := trace(); !strings.Contains(got, summary) || strings.Contains(got, "no switches") {
-		t.Errorf("%s", got)
-	}
+	got := trace()
+	must.Be(t, strings.Contains(got, summary) && !strings.Contains(got, "no switches"), got)
 }
 
 // TestTrace compares the whole trace of a record.
@@ -116,9 +113,8 @@ func TestTrace(t *testing.T) {
 `
 	must.Equal(t, b.String(), want)
 	b.Reset()
-	if err := WriteTrace(&b, slices.Values([]results.Record(nil))); err != nil || !json.Valid(b.Bytes()) {
-		t.Errorf("without records: %v, %s", err, b.String())
-	}
+	err := WriteTrace(&b, slices.Values([]results.Record(nil)))
+	must.Be(t, err == nil && json.Valid(b.Bytes()), "without records", err, b.String())
 }
 
 // checkTrace checks a trace as strictly as its readers do. Besides the fields that "Trace Event
@@ -261,8 +257,7 @@ func FuzzTrace(f *testing.F) {
 		}
 		var b bytes.Buffer
 		must.Do(t, WriteTrace(&b, slices.Values([]results.Record{r, r})))
-		if err := checkTrace(b.Bytes()); err != nil && kind != "" {
-			t.Fatalf("%v\n%s", err, b.String())
-		}
+		err := checkTrace(b.Bytes())
+		must.Need(t, err == nil || kind == "", err, b.String())
 	})
 }

@@ -49,9 +49,8 @@ func TestLongExport(t *testing.T) {
 	} {
 		x := must.Get(NewLongExport(records, test.options))(t)
 		var b bytes.Buffer
-		if err := x.Write(&b); err != nil || b.String() != test.want {
-			t.Errorf("%+v: %v\n%s\nwant\n%s", test.options, err, b.String(), test.want)
-		}
+		err := x.Write(&b)
+		must.Be(t, err == nil && b.String() == test.want, test.options, err, b.String(), "want", test.want)
 	}
 	must.Refused(NewLongExport(records, ExportOptions{Columns: []string{"x"}}))(t, `"x"`,
 		"a column that no record")
@@ -73,9 +72,8 @@ func TestWideExport(t *testing.T) {
 		wrote, text)
 	uneven := slices.Values([]results.Record{exported(0, "C", 5, 7), exported(1, "C", 8)})
 	must.Refused(NewWideExport(uneven, ExportOptions{To: math.MaxInt}))(t, "", "rows of different lengths")
-	if x, err := NewWideExport(uneven, ExportOptions{To: 1}); err != nil || len(x.order) != 1 {
-		t.Errorf("their common part: %v", err)
-	}
+	x, err = NewWideExport(uneven, ExportOptions{To: 1})
+	must.Be(t, err == nil && len(x.order) == 1, "their common part", err)
 }
 
 func TestExecutionsExport(t *testing.T) {

@@ -82,10 +82,8 @@ func sameExecution(t *testing.T, want, got *dataset.Execution) {
 	y, _ := b.Floats()
 	must.EqualList(t, x, y, "times")
 	for i, c := range want.Cores(dataset.CoreCycles) {
-		if cores := got.Cores(dataset.CoreCycles); len(cores) <= i || !slices.Equal(cores[i].Counts,
-			c.Counts) {
-			t.Errorf("core %d differs", i)
-		}
+		cores := got.Cores(dataset.CoreCycles)
+		must.Be(t, len(cores) > i && slices.Equal(cores[i].Counts, c.Counts), "core", i, "differs")
 	}
 }
 
@@ -136,10 +134,9 @@ func TestReadJMH(t *testing.T) {
 		t.Errorf("mode sample: %+v, %+v", third, c)
 	}
 	first, second := d.Pairs[0].Executions, d.Pairs[1].Executions
-	if c := first[1].Columns[0]; !slices.Equal(c.Reals, []float64{66.25e-9, 63e-9}) ||
-		c.Unit != dataset.Seconds || len(first) != 2 {
-		t.Errorf("%+v", c)
-	}
+	c := first[1].Columns[0]
+	must.Be(t,
+		slices.Equal(c.Reals, []float64{66.25e-9, 63e-9}) && c.Unit == dataset.Seconds && len(first) == 2, c)
 	if c := second[0].Columns[0]; !slices.Equal(c.Reals, []float64{5}) || c.Unit != "ops/ms" ||
 		second[1].Outcome != results.Error {
 		t.Errorf("%+v", second)
@@ -163,9 +160,8 @@ func TestReadPyperf(t *testing.T) {
 		runs[0].Columns[0].Unit != dataset.Seconds {
 		t.Errorf("%+v", runs)
 	}
-	if c := d.Pairs[1].Executions[0].Columns[0]; c.Unit != "byte" || d.Pairs[1].Key.Benchmark != "mem" {
-		t.Errorf("%+v", c)
-	}
+	c := d.Pairs[1].Executions[0].Columns[0]
+	must.Be(t, c.Unit == "byte" && d.Pairs[1].Key.Benchmark == "mem", c)
 }
 
 const hyperfineText = `{"results":[{"command":"sleep 0.1","mean":0.1,"times":[0.101,0.102,0.2],"exit_codes":[0,1,null]},
@@ -207,9 +203,8 @@ func TestReadGo(t *testing.T) {
 	must.Be(t, allocs.Reals[0] == 3 && math.IsNaN(allocs.Reals[1]), allocs)
 	for _, bad := range []string{"BenchmarkX 1 5 ns/op 6 ns/op", "BenchmarkX 1 five ns/op",
 		"BenchmarkX 1 5 ns/op " + strings.Repeat("x", 1<<21)} {
-		if _, err := ReadGo(strings.NewReader(bad), ImportOptions{}); !errors.Is(err, ErrFormat) {
-			t.Errorf("%.40s: %v", bad, err)
-		}
+		_, err := ReadGo(strings.NewReader(bad), ImportOptions{})
+		must.Fail(t, err, ErrFormat, bad)
 	}
 }
 
@@ -232,9 +227,8 @@ func TestGoRoundTrip(t *testing.T) {
 	for _, s := range []float64{1.232458e-07, 0.1, 3, 1e9, 5e-324, 123456.789} {
 		got := shifted(s)
 		var ns float64
-		if _, err := fmt.Sscan(got, &ns); err != nil || ns/1e9 != s && math.Abs(ns/1e9/s-1) > 1e-15 {
-			t.Errorf("%g s is %s ns", s, got)
-		}
+		_, err := fmt.Sscan(got, &ns)
+		must.Be(t, err == nil && (ns/1e9 == s || math.Abs(ns/1e9/s-1) <= 1e-15), s, "s is", got, "ns")
 	}
 }
 
@@ -243,14 +237,11 @@ func TestReadersRefuse(t *testing.T) {
 		"pyperf": ReadPyperf, "hyperfine": ReadHyperfine}
 	for name, read := range readers {
 		for _, text := range []string{"", "{", "[{}]", "5", `{"results":7}`, "[] x"} {
-			if d, err := read(strings.NewReader(text), ImportOptions{}); !errors.Is(err, ErrFormat) {
-				t.Errorf("%s read %q as %+v: %v", name, text, d, err)
-			}
+			d, err := read(strings.NewReader(text), ImportOptions{})
+			must.Fail(t, err, ErrFormat, name, "read", text, "as", d)
 		}
-		if _, err := read(iotest.ErrReader(errFull), ImportOptions{}); !errors.Is(err, errFull) ||
-			errors.Is(err, ErrFormat) {
-			t.Errorf("%s: a failing disk gives %v", name, err)
-		}
+		_, err := read(iotest.ErrReader(errFull), ImportOptions{})
+		must.Be(t, errors.Is(err, errFull) && !errors.Is(err, ErrFormat), name, "a failing disk gives", err)
 	}
 }
 
@@ -262,9 +253,8 @@ func TestParquet(t *testing.T) {
 		var b bytes.Buffer
 		must.Do(t, WriteParquet(&b, d, p))
 		f := must.Get(parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
-		if v, _ := f.Lookup("krund.experiment"); v != "test" {
-			t.Errorf("metadata %q", v)
-		}
+		v, _ := f.Lookup("krund.experiment")
+		must.Equal(t, v, "test", "metadata")
 		var want []map[string]any
 		for _, e := range p.Executions {
 			want = append(want, wantRows(p.Key, &e)...)

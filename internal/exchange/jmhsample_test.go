@@ -22,10 +22,9 @@ func TestReadJMHSampleRefuses(t *testing.T) {
 	} {
 		text := `[{"benchmark":"b","mode":"sample","primaryMetric":{"scoreUnit":"s/op","rawDataHistogram":` +
 			histogram + `}}]`
-		if _, err := ReadJMH(strings.NewReader(text), ImportOptions{}); !errors.Is(err, ErrFormat) ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", histogram, err, want)
-		}
+		_, err := ReadJMH(strings.NewReader(text), ImportOptions{})
+		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(err.Error(), want), histogram, err, "want",
+			want)
 	}
 	text := `[{"benchmark":"b","mode":"sample","primaryMetric":{"scoreUnit":"ops/s","rawDataHistogram":[[[[1,1]]]]}}]`
 	must.Refused(ReadJMH(strings.NewReader(text), ImportOptions{}))(t, "not one of time")

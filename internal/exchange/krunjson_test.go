@@ -143,9 +143,8 @@ func TestReadKrunRefuses(t *testing.T) {
 	must.Refused(ReadKrunJSON(bytes.NewReader(packed(t, krunSample).Bytes()[:200]), KrunOptions{}))(t, "",
 		"a bzip2 file that was cut off was not refused")
 	broken := errors.New("disk on fire")
-	if _, err := ReadKrunJSON(iotest.ErrReader(broken), KrunOptions{}); !errors.Is(err, broken) {
-		t.Errorf("a reader's error became %v", err)
-	}
+	_, err := ReadKrunJSON(iotest.ErrReader(broken), KrunOptions{})
+	must.Fail(t, err, broken, "a reader's error became")
 }
 
 // FuzzReadKrunJSON checks that no text makes the reader panic, and that what it accepts is
@@ -195,10 +194,8 @@ func FuzzReadKrunJSON(f *testing.F) {
 		}
 		for _, p := range d.Pairs {
 			for i, e := range p.Executions {
-				if wall, ok := e.Column(dataset.Wall, dataset.NoCore); !ok || e.Number != i+1 ||
-					wall.Reals == nil {
-					t.Errorf("execution %d of %v: %+v", i+1, p.Key, e)
-				}
+				wall, ok := e.Column(dataset.Wall, dataset.NoCore)
+				must.Be(t, ok && e.Number == i+1 && wall.Reals != nil, "execution", i+1, "of", p.Key, e)
 			}
 		}
 	})

@@ -46,10 +46,8 @@ func TestReadSteadyStatesRefuses(t *testing.T) {
 		row("a", "0", "1", "0", "(1, Inf)"):                    "interval \"Inf\"",
 		row(strings.Repeat("a", 5000), "0", "1", "0", "(1,1)"): "has 5000 bytes",
 	} {
-		if _, err := ReadSteadyStates(strings.NewReader(text)); !errors.Is(err, ErrFormat) ||
-			!strings.Contains(err.Error(), want) {
-			t.Errorf("%.80q: %v, want %q", text, err, want)
-		}
+		_, err := ReadSteadyStates(strings.NewReader(text))
+		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(err.Error(), want), text, err, "want", want)
 	}
 }
 

@@ -31,20 +31,16 @@ func TestReadUOpTime(t *testing.T) {
 		t.Error("the head is not told from others")
 	}
 	moved := "note,ns_per_op,bed_pos,it_pos,sr_pos,ir_pos,b_name\r\n\"a,\nb\",22.5,1,1,1,1,B\r\n"
-	if s, err := ReadUOpTime(strings.NewReader(moved)); err != nil || s.Benchmarks[0].Rows[0].Value != 22.5 {
-		t.Errorf("other columns and line ends: %v", err)
-	}
+	s, err := ReadUOpTime(strings.NewReader(moved))
+	must.Be(t, err == nil && s.Benchmarks[0].Rows[0].Value == 22.5, "other columns and line ends", err)
 	marked := byteOrderMark + uoptimeText
-	if s, err := ReadUOpTime(strings.NewReader(marked)); err != nil || len(s.Benchmarks) != 2 ||
-		!IsUOpTime([]byte(marked)) {
-		t.Errorf("a byte order mark: %v", err)
-	}
+	s, err = ReadUOpTime(strings.NewReader(marked))
+	must.Be(t, err == nil && len(s.Benchmarks) == 2 && IsUOpTime([]byte(marked)), "a byte order mark", err)
 	must.Be(t, IsUOpTime([]byte("b_name,ir_pos\n")) && !IsUOpTime([]byte("{\"b_name\": 1}")),
 		"a head without all columns is not told from others")
 	twice := uoptimeText + "BenchmarkA,1,1,1,1,5\n"
-	if s, err := ReadUOpTime(strings.NewReader(twice)); err != nil || len(s.Benchmarks[1].Warnings) != 1 {
-		t.Errorf("a position measured twice: %v", err)
-	}
+	s, err = ReadUOpTime(strings.NewReader(twice))
+	must.Be(t, err == nil && len(s.Benchmarks[1].Warnings) == 1, "a position measured twice", err)
 }
 
 func TestReadUOpTimeRefuses(t *testing.T) {
@@ -68,10 +64,8 @@ func TestReadUOpTimeRefuses(t *testing.T) {
 		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(err.Error(), c.want), c.name, err)
 	}
 	failing := errors.New("disk on fire")
-	if _, err := ReadUOpTime(iotest.ErrReader(failing)); !errors.Is(err, failing) ||
-		errors.Is(err, ErrFormat) {
-		t.Errorf("an error of the reader: %v", err)
-	}
+	_, err := ReadUOpTime(iotest.ErrReader(failing))
+	must.Be(t, errors.Is(err, failing) && !errors.Is(err, ErrFormat), "an error of the reader", err)
 }
 
 // FuzzReadUOpTime: what is read can be used.

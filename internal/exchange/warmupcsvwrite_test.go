@@ -56,10 +56,8 @@ func TestWarmupCSVOfCrashes(t *testing.T) {
 	d := &dataset.Dataset{}
 	d.Add(key.Key{Benchmark: "a", VM: "v", Variant: "x"}, dataset.Execution{Outcome: results.Timeout})
 	var out bytes.Buffer
-	if err := writeWarmupCSV(&out, d); err != nil ||
-		out.String() != "process_exec_num,bench_name,0\n0,a,crash\n" {
-		t.Errorf("%v: %s", err, out.String())
-	}
+	err := writeWarmupCSV(&out, d)
+	must.Be(t, err == nil && out.String() == "process_exec_num,bench_name,0\n0,a,crash\n", err, out.String())
 	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{})
 	must.Be(t, err == nil && back.Pairs[0].Executions[0].Outcome == results.Error, back, err)
 }
@@ -96,21 +94,18 @@ func TestWarmupCSVDirectory(t *testing.T) {
 		}
 		return rows, x.WriteDirectory(durable.OS(), dir, func(_ string, n int) { rows += n })
 	}
-	if rows, err := write(); rows != 2 || err != nil {
-		t.Fatal(rows, err)
-	}
+	rows, err := write()
+	must.Need(t, rows == 2 && err == nil, rows, err)
 	for file, want := range map[string]string{
 		"C_c.csv":        "process_exec_num,bench_name,0,1\n0,b,0.000000001,0.000000002\n",
 		"..%2FPy_py.csv": "process_exec_num,bench_name,0\n0,b,0.000000003\n",
 	} {
-		if got, err := os.ReadFile(filepath.Join(dir, file)); string(got) != want || err != nil {
-			t.Errorf("%s: %q, %v", file, got, err)
-		}
+		got, err := os.ReadFile(filepath.Join(dir, file))
+		must.Be(t, string(got) == want && err == nil, file, got, err)
 	}
 	// "C_c" + "x" and "C" + "c_x" have one file name; nothing is written.
 	add("C_c", "x", 4)
 	add("C", "c_x", 5)
-	if rows, err := write(); rows != 0 || err == nil || !strings.Contains(err.Error(), "C_c_x.csv") {
-		t.Errorf("%d, %v", rows, err)
-	}
+	rows, err = write()
+	must.Be(t, rows == 0 && err != nil && strings.Contains(err.Error(), "C_c_x.csv"), rows, err)
 }

@@ -189,9 +189,8 @@ func TestInstrumentedBuffer(t *testing.T) {
 	} {
 		j := job(t, "nbody:C:so")
 		j.VM.Instrument = level
-		if got := j.spec(); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %+v, want %+v", level, got, want)
-		}
+		got := j.spec()
+		must.Be(t, reflect.DeepEqual(got, want), level, got, "want", want)
 	}
 }
 

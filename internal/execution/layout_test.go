@@ -18,9 +18,8 @@ func TestLayoutOff(t *testing.T) {
 	j.Layout = Layout{Mode: config.LayoutOff}
 	off := j.command(installed)
 	must.Be(t, strings.Join(off.Env, "\n") == strings.Join(c.Env, "\n") && !off.FixedAddresses, off.Env)
-	if l, env := j.Layout.record(off); l != nil || len(env) != len(off.Env) {
-		t.Errorf("%+v", l)
-	}
+	l, env := j.Layout.record(off)
+	must.Be(t, l == nil && len(env) == len(off.Env), l)
 }
 
 // taken is how much of the stack arguments, environment and their pointers take.

@@ -135,7 +135,6 @@ func TestLiveInterrupts(t *testing.T) {
 		strings.ContainsAny(text, "0123456789") {
 		t.Skip("the kernel stops its tick on CPU " + text)
 	}
-	if counts := m.Columns[i].Counts; counts[3] == 0 || counts[3] == results.MissingCount {
-		t.Errorf("timer interrupts: %v", counts)
-	}
+	counts := m.Columns[i].Counts
+	must.Be(t, counts[3] != 0 && counts[3] != results.MissingCount, "timer interrupts", counts)
 }

@@ -83,7 +83,7 @@ func peak(t *testing.T, name string) int64 {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^TestSuiteMemory$", "-test.v")
 	cmd.Env = append(os.Environ(), memoryCase+"="+name)
 	out, err := cmd.CombinedOutput()
-	must.Do(t, err, string(out))
+	must.Do(t, err, out)
 	_, text, _ := bytes.Cut(out, []byte("peak: "))
 	kb, _, _ := bytes.Cut(text, []byte(" kB"))
 	n, err := strconv.ParseInt(strings.TrimSpace(string(kb)), 10, 64)
@@ -112,10 +112,9 @@ func readHostile(t *testing.T, script, want string) {
 			j.Limits.Output = 64 << 20
 		}
 		m := mustExecute(t, e, j)
-		if got := strings.Join(m.Execution.Series, "; "); want == "" && got != "" ||
-			!strings.Contains(got, want) {
-			t.Errorf("the reason is %q, want %q", got, want)
-		}
+		got := strings.Join(m.Execution.Series, "; ")
+		must.Be(t, (want != "" || got == "") && strings.Contains(got, want), "the reason is", got, "want",
+			want)
 		r := results.Record{
 			Attempt: 1, Pexec: 1, Key: key.Key{Benchmark: "b", VM: "v", Variant: "x"},
 			Iterations: j.Iterations, Outcome: results.Error,

@@ -65,9 +65,8 @@ func TestExecTimeGoesIntoTheBuffer(t *testing.T) {
 	m := execute(t, "nbody:C:so", fake{run: exited(0), seen: &seen, play: func(c child.Command) {
 		var stamp [8]byte
 		binary.NativeEndian.PutUint64(stamp[:], uint64(libkrun.Now()))
-		if _, err := c.Stamp.WriteAt(stamp[:], c.StampOffset); err != nil {
-			t.Error(err)
-		}
+		_, err := c.Stamp.WriteAt(stamp[:], c.StampOffset)
+		must.Be(t, err == nil, err)
 	}})
 	must.Be(t, len(seen.Files) == 1 && seen.Stamp == seen.Files[0], "files", seen.Files, "stamp", seen.Stamp,
 		"want the buffer as both")
@@ -141,9 +140,8 @@ func TestCommandFails(t *testing.T) {
 		{config.RunnerC, "", "runner: the command ended with exit status 127"},
 	} {
 		j.VM.Runner = test.runner
-		if e := fromRun(j, run, installed).Execution; e.Failed != test.failed || e.LastWords != test.last {
-			t.Errorf("%s: %q, %q", test.runner, e.Failed, e.LastWords)
-		}
+		e := fromRun(j, run, installed).Execution
+		must.Be(t, e.Failed == test.failed && e.LastWords == test.last, test.runner, e.Failed, e.LastWords)
 	}
 }
 
@@ -178,9 +176,8 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 			t.Fatal("no error")
 		}
 	}
-	if after := count(); after > before+2 {
-		t.Errorf("%d descriptors, before it were %d", after, before)
-	}
+	after := count()
+	must.Be(t, after <= before+2, after, "descriptors, before it were", before)
 }
 
 func TestProcessIsTranslated(t *testing.T) {

@@ -49,9 +49,8 @@ func TestRelinkedBenchmark(t *testing.T) {
 		must.Do(t, e.Relink(t.Context(), &again))
 		m := mustExecute(t, e, again)
 		order, hash := strings.TrimSpace(m.Process.Stdout.Text), m.Layout.Relink.SHA256
-		if before, seen := hashes[order]; seen && before != hash || len(hash) != 64 {
-			t.Errorf("%s has the hashes %q and %q", order, before, hash)
-		}
+		before, seen := hashes[order]
+		must.Be(t, (!seen || before == hash) && len(hash) == 64, order, "has the hashes", before, "and", hash)
 		must.Be(t, m.Process.Dir == dir && len(m.WallNS) == 6, len(m.WallNS), "iterations", m.Process.Dir)
 		hashes[order] = hash
 	}
@@ -64,9 +63,8 @@ func object(t *testing.T, path, source string) {
 	must.Do(t, os.WriteFile(path, []byte(source), 0o644))
 	cc := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-c", "-fPIC", "-o",
 		strings.TrimSuffix(path, ".c")+".o", path)
-	if out, err := cc.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := cc.CombinedOutput()
+	must.Do(t, err, out)
 }
 
 // asOther makes j run as another user with a home of its own, if this test is root, and the

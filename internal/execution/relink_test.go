@@ -34,9 +34,8 @@ func TestRelinkCommand(t *testing.T) {
 		must.Do(t, os.WriteFile(output, []byte("one"), 0o644))
 	}
 	e := Executor{Runner: fake{run: exited(0), play: write, seen: &seen}, Installed: installed}
-	if err := e.Relink(t.Context(), j); err != nil || j.Missing != "" {
-		t.Fatal(err, j.Missing)
-	}
+	err := e.Relink(t.Context(), j)
+	must.Need(t, err == nil && j.Missing == "", err, j.Missing)
 	env := strings.Join(seen.Env, "\n")
 	for _, want := range []string{"KRUN_LAYOUT_SEED=12", "KRUN_LAYOUT_ENTRY=" + entry,
 		"KRUN_LAYOUT_OUTPUT=" + output, "KRUND_SLOT=3", "PATH=" + config.SearchPath} {

@@ -38,8 +38,7 @@ func TestDistrusted(t *testing.T) {
 		"a user's krund":     {Program: "/bin/sh", Entry: entry},
 		"files that are not": {Program: "/bin/sh", Entry: filepath.Join(dir, "none"), Root: true},
 	} {
-		if why := e.distrusted(j); (why != "") != strings.HasPrefix(name, "files") {
-			t.Errorf("%s: %q", name, why)
-		}
+		why := e.distrusted(j)
+		must.Equal(t, (why != ""), strings.HasPrefix(name, "files"), name, why)
 	}
 }

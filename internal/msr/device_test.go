@@ -205,9 +205,8 @@ func TestLeftover(t *testing.T) {
 	}
 	c, r := system{load: noModules}.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: Execution})
 	must.Need(t, c != nil && len(c.columns) == 6 && len(regs.writes) == 0, r, "writes", regs.writes)
-	if err := c.Close(); err != nil || len(regs.writes) > 0 {
-		t.Errorf("%v, writes %q", err, regs.writes)
-	}
+	err := c.Close()
+	must.Be(t, err == nil && len(regs.writes) == 0, err, "writes", regs.writes)
 }
 
 // TestHiddenWidth: an Intel processor whose counters work although CPUID is silent.
@@ -264,10 +263,8 @@ func TestNoDevice(t *testing.T) {
 	root = sysroot.New(root.Path("/")) // without the imitated devices
 	must.Do(t, os.RemoveAll(root.Path("/dev")))
 	want := Want{Sources: []string{MSR}, Scope: PerCore}
-	if _, r := (system{load: noModules}).choose(t.Context(), root, want); !strings.Contains(r.String(),
-		"could not be: modprobe msr: FATAL: Module msr not found") {
-		t.Error(r)
-	}
+	_, r := (system{load: noModules}).choose(t.Context(), root, want)
+	must.Contain(t, r.String(), "could not be: modprobe msr: FATAL: Module msr not found", r)
 	loaded := func(context.Context, sysroot.Root, int) error { return nil }
 	if _, r := (system{load: loaded}).choose(t.Context(), root, want); !strings.Contains(r.String(),
 		"is loaded, but there is no device") {

@@ -47,9 +47,8 @@ func TestInterrupts(t *testing.T) {
 					t.Errorf("%s is tracepoint %d; want %d", name, k.calls[i].config, config)
 				}
 			}
-			if err := c.Close(); err != nil || k.left() != 0 {
-				t.Errorf("close: %v", err)
-			}
+			err := c.Close()
+			must.Be(t, err == nil && k.left() == 0, "close", err)
 		})
 	}
 }

@@ -60,10 +60,8 @@ func TestPerfHybrid(t *testing.T) {
 	if want := map[int]uint64{0: 4 << 32, 1: 4 << 32, 2: 10 << 32}; !maps.Equal(configs, want) {
 		t.Errorf("cycles are %v; want %v: the PMU's type above, for each kind of core", configs, want)
 	}
-	if spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 3); err != nil ||
-		spec.Scope != libkrun.PerExecution {
-		t.Errorf("scope %v, error %v", spec.Scope, err)
-	}
+	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 3)
+	must.Be(t, err == nil && spec.Scope == libkrun.PerExecution, "scope", spec.Scope, "error", err)
 	must.Do(t, c.Close())
 
 	c, r = s.choose(t.Context(), hybrid.root(t), Want{Sources: []string{Perf}, Scope: Task})
@@ -74,9 +72,8 @@ func TestPerfHybrid(t *testing.T) {
 	for i, g := range c.groups {
 		must.Be(t, g.Partial == (i > 0), "group", i, "partial", g.Partial)
 	}
-	if err := c.Close(); err != nil || k.left() != 0 {
-		t.Errorf("close: %v", err)
-	}
+	err = c.Close()
+	must.Be(t, err == nil && k.left() == 0, "close", err)
 }
 
 // TestPerfTask: the group that is kept waits for a child; the one that was tried
@@ -97,9 +94,8 @@ func TestPerfTask(t *testing.T) {
 		t.Errorf("%d files, %d events open; want 1 and 8: those that were tried are closed", len(c.Files()),
 			k.left())
 	}
-	if err := c.Close(); err != nil || k.left() != 0 {
-		t.Errorf("close: %v", err)
-	}
+	err := c.Close()
+	must.Be(t, err == nil && k.left() == 0, "close", err)
 }
 
 func TestPerfRefused(t *testing.T) {
@@ -179,19 +175,13 @@ func TestOrder(t *testing.T) {
 		"could not be: modprobe msr: FATAL: Module msr not found", "none: available"} {
 		must.Contain(t, r.String(), part, "reason", "in it")
 	}
-	if spec, err := c.Apply(libkrun.Spec{Iterations: 3}, 4); err != nil ||
-		len(spec.Columns)+len(spec.Groups) != 0 {
-		t.Errorf("plan %+v, %v", spec, err)
-	}
+	spec, err := c.Apply(libkrun.Spec{Iterations: 3}, 4)
+	must.Be(t, err == nil && len(spec.Columns)+len(spec.Groups) == 0, "plan", spec, err)
 	must.Do(t, c.Close())
-	if c, r := s.choose(t.Context(), root, Want{Sources: []string{Perf, MSR}, Scope: PerCore}); c != nil ||
-		r.Chosen != "" {
-		t.Errorf("%v; want nothing", r)
-	}
-	if _, r := s.choose(t.Context(), root, Want{Sources: []string{"pcm"}}); !strings.Contains(r.String(),
-		"no such source") {
-		t.Error(r)
-	}
+	c, r = s.choose(t.Context(), root, Want{Sources: []string{Perf, MSR}, Scope: PerCore})
+	must.Be(t, c == nil && r.Chosen == "", r, "want nothing")
+	_, r = s.choose(t.Context(), root, Want{Sources: []string{"pcm"}})
+	must.Contain(t, r.String(), "no such source", r)
 	if _, r := s.choose(t.Context(), root,
 		Want{Sources: []string{MSR}, Scope: Task}); !strings.Contains(r.String(),
 		"registers belong to cores") {

@@ -67,9 +67,8 @@ func TestParseEvent(t *testing.T) {
 		{"event=", 0, true},
 		{"", 0, true},
 	} {
-		if got, err := parseEvent(test.text); got != test.want || (err != nil) != test.bad {
-			t.Errorf("%q: %d, %v; want %d", test.text, got, err, test.want)
-		}
+		got, err := parseEvent(test.text)
+		must.Be(t, got == test.want && (err != nil) == test.bad, test.text, got, err, "want", test.want)
 	}
 }
 
@@ -82,9 +81,8 @@ func FuzzParseEvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := parseEvent(fmt.Sprintf("event=%#02x\n", config)); err != nil || again != config {
-			t.Fatalf("%q: %d, then %d, %v", text, config, again, err)
-		}
+		again, err := parseEvent(fmt.Sprintf("event=%#02x\n", config))
+		must.Need(t, err == nil && again == config, text, config, "then", again, err)
 	})
 }
 
@@ -146,9 +144,8 @@ func TestEnergy(t *testing.T) {
 		must.Be(t, e.UJ == want[e.Name] && e.Unknown == "", e.Name, "used", e.UJ, "uJ", want[e.Name],
 			e.Unknown)
 	}
-	if none, err := ReadEnergy(xeon.root(t)); err != nil || len(none) != 0 {
-		t.Errorf("without RAPL: %v, %v", none, err)
-	}
+	none, err := ReadEnergy(xeon.root(t))
+	must.Be(t, err == nil && len(none) == 0, "without RAPL", none, err)
 }
 
 // TestEnergyOfALongRun: a counter that may have wrapped around gives no value. Without

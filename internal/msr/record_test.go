@@ -113,7 +113,6 @@ func TestNothingToRead(t *testing.T) {
 	buffer, m := meter(t, c, 1)
 	must.Do(t, m.Begin())
 	must.Do(t, m.End())
-	if s, err := buffer.Read(); err != nil || s.Done != 1 || len(s.Columns) > 0 || s.Error != libkrun.OK {
-		t.Errorf("%+v, %v", s, err)
-	}
+	s, err := buffer.Read()
+	must.Be(t, err == nil && s.Done == 1 && len(s.Columns) == 0 && s.Error == libkrun.OK, s, err)
 }

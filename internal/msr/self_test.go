@@ -23,10 +23,9 @@ func TestSelf(t *testing.T) {
 	}
 	must.Be(t, k.calls[0] == (call{"cycles", hardwareCycles, -1, true, false}) && len(k.calls) == 1, "calls",
 		k.calls)
-	if self := c.Self(); len(self) != 1 ||
-		self[0] != (Self{File: 0, Type: typeHardware, Config: hardwareCycles}) {
-		t.Errorf("the measured process is to open %+v", self)
-	}
+	self := c.Self()
+	must.Be(t, len(self) == 1 && self[0] == (Self{File: 0, Type: typeHardware, Config: hardwareCycles}),
+		"the measured process is to open", self)
 	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
 	if err != nil || len(spec.Groups) != 1 || spec.Groups[0].Source != libkrun.SourceSelf ||
 		spec.Groups[0].FD != 4 || spec.Columns[0].Core != libkrun.NoCore {

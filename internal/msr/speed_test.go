@@ -57,17 +57,14 @@ func TestMeasureSpeeds(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if elapsed := f.now.Sub(time.Unix(1, 0)); elapsed > 2*(speedSettle+speedWindow)+time.Millisecond {
-		t.Errorf("two cores took %s", elapsed)
-	}
+	elapsed := f.now.Sub(time.Unix(1, 0))
+	must.Be(t, elapsed <= 2*(speedSettle+speedWindow)+time.Millisecond, "two cores took", elapsed)
 	f.halted = true
-	if list, err := f.meter().all(t.Context(), []int{0}); err == nil {
-		t.Errorf("counters that stand still: %+v", list)
-	}
+	list, err = f.meter().all(t.Context(), []int{0})
+	must.Be(t, err != nil, "counters that stand still", list)
 	f.halted, f.fail = false, errors.New("gone")
-	if _, err := f.meter().all(t.Context(), []int{0}); !errors.Is(err, f.fail) || f.bound != 0 {
-		t.Errorf("%v, %d bound", err, f.bound)
-	}
+	_, err = f.meter().all(t.Context(), []int{0})
+	must.Be(t, errors.Is(err, f.fail) && f.bound == 0, err, f.bound, "bound")
 	ended, end := context.WithCancel(t.Context())
 	end()
 	must.Refused(f.meter().all(ended, []int{0}))(t, "", "measured after the end")
@@ -84,9 +81,8 @@ func TestOpenCore(t *testing.T) {
 	data := append(make([]byte, regMPERF), 7, 0, 0, 0, 0, 0, 0, 0, 0) // the file's bytes overlap
 	must.Do(t, os.WriteFile(name, data, 0o600))
 	c := must.Get(openCore(root, refuse, 2))(t)
-	if _, mperf, err := c.read(); err != nil || mperf != 7 {
-		t.Errorf("MPERF %d, %v", mperf, err)
-	}
+	_, mperf, err := c.read()
+	must.Be(t, err == nil && mperf == 7, "MPERF", mperf, err)
 }
 
 // TestLiveSpeed measures this machine's first core.

@@ -60,9 +60,8 @@ addEventListener("load",()=>act().catch((e)=>({failed:String(e)})).then((r)=>{
 		"file://"+tried)...)
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
-	if err := c.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		t.Fatalf("chromium: %v\n%s", err, stderr.String())
-	}
+	err = c.Run()
+	must.Need(t, err == nil || errors.Is(err, exec.ErrWaitDelay), "chromium", err, stderr.String())
 	found := regexp.MustCompile(`(?s)<pre id="result">(.*?)</pre>`).FindSubmatch(stdout.Bytes())
 	must.Need(t, found != nil, "the script did not end", stdout.String())
 	for line := range strings.Lines(stderr.String()) {
@@ -205,9 +204,8 @@ return r;`)
 	}
 	must.Do(t, json.Unmarshal(text, &r), text)
 	span := func(s string) (low, high float64) {
-		if _, err := fmt.Sscan(s, &low, &high); err != nil {
-			t.Errorf("range %q: %v", s, err)
-		}
+		_, err := fmt.Sscan(s, &low, &high)
+		must.Be(t, err == nil, "range", s, err)
 		return low, high
 	}
 	low, high := span(r.Zoomed)

@@ -125,9 +125,8 @@ func TestComparePlots(t *testing.T) {
 	must.Need(t, len(drawings) == 2, len(drawings), "drawings")
 	for _, f := range []PlotFormat{SVG, PDF, PNG} {
 		var b bytes.Buffer
-		if err := WritePlot(&b, f, [][]Drawing{drawings}); err != nil || b.Len() < 1000 {
-			t.Errorf("%s: %d bytes, %v", f, b.Len(), err)
-		}
+		err := WritePlot(&b, f, [][]Drawing{drawings})
+		must.Be(t, err == nil && b.Len() >= 1000, f, b.Len(), "bytes", err)
 	}
 	var c labels
 	drawings[0].draw(&c, 0, 0)
@@ -154,10 +153,9 @@ func TestArmsOfReport(t *testing.T) {
 	index := string(out["index.html"].text)
 	must.Contain(t, index, `<a href="compare-new.html">base → new</a>: 1 key worse, 1 key better`,
 		"the front page lacks")
-	if page := out["compare-new.html"]; page == nil ||
-		!strings.Contains(string(page.text), `href="index.html"`) {
-		t.Error("there is no page that leads back")
-	}
+	page := out["compare-new.html"]
+	must.Be(t, page != nil && strings.Contains(string(page.text), `href="index.html"`),
+		"there is no page that leads back")
 }
 
 // TestComparePageInBrowser: it filters by verdict.

@@ -78,9 +78,8 @@ func TestIterationOf(t *testing.T) {
 		{"no stamp", hotRun(), "x", math.NaN()},
 		{"nothing", &results.Record{Clock: "CLOCK_MONOTONIC_RAW"}, "[   12.000000] x", math.NaN()},
 	} {
-		if got := iterationOf(c.r, c.line); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("%s: %g, want %g", c.name, got, c.want)
-		}
+		got := iterationOf(c.r, c.line)
+		must.Be(t, got == c.want || math.IsNaN(got) && math.IsNaN(c.want), c.name, got, "want", c.want)
 	}
 }
 
@@ -154,9 +153,8 @@ func TestEventsInPictures(t *testing.T) {
 		">kernel message<"} {
 		must.Contain(t, svg, want, "the plot lacks")
 	}
-	if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil || strings.Contains(svg, "NaN") {
-		t.Errorf("%v: %s", err, svg)
-	}
+	err := xml.Unmarshal([]byte(svg), new(struct{}))
+	must.Be(t, err == nil && !strings.Contains(svg, "NaN"), err, svg)
 	must.Be(t, f.height() > plain, "events have no room")
 }
 
@@ -206,11 +204,9 @@ func TestInsetHidesLeast(t *testing.T) {
 	if r := NewRun(high, nil); r.InsetLeft+insetWidth > 0.62 || r.hidden(r.InsetLeft, r.InsetTop) > 0 {
 		t.Errorf("after a slowdown at %g, %g", r.InsetLeft, r.InsetTop)
 	}
-	if r := NewRun(low, nil); r.InsetLeft < 0.5 || r.InsetTop > 0.1 {
-		t.Errorf("after warmup at %g, %g", r.InsetLeft, r.InsetTop)
-	}
+	r := NewRun(low, nil)
+	must.Be(t, r.InsetLeft >= 0.5 && r.InsetTop <= 0.1, "after warmup at", r.InsetLeft, r.InsetTop)
 	flat := NewRun(levels(3, 400, 0.5), nil)
-	if n := flat.hidden(flat.InsetLeft, flat.InsetTop); n > 8 {
-		t.Errorf("of a flat run the inset hides %d of 400 values", n)
-	}
+	n := flat.hidden(flat.InsetLeft, flat.InsetTop)
+	must.Be(t, n <= 8, "of a flat run the inset hides", n, "of 400 values")
 }

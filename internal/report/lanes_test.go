@@ -53,7 +53,6 @@ func TestLanes(t *testing.T) {
 	}
 	f.Run.Lanes = lanesOf(1, "gc")
 	crowded := regexp.MustCompile(`class="gc" d="([^"]*)"`).FindStringSubmatch(string(pageSVG(t, &f)))
-	if n := strings.Count(crowded[1], "M"); n < 200 || n > 786/laneColumn+1 {
-		t.Errorf("%d columns for 400 events", n)
-	}
+	n := strings.Count(crowded[1], "M")
+	must.Be(t, n >= 200 && n <= 786/laneColumn+1, n, "columns for 400 events")
 }

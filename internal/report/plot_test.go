@@ -55,19 +55,15 @@ func TestWritePlot(t *testing.T) {
 		pages = append(pages, []Drawing{f})
 	}
 	must.Do(t, WritePlot(&pdf, PDF, pages))
-	if n := bytes.Count(pdf.Bytes(), []byte("/Type /Page\n")); !bytes.HasPrefix(pdf.Bytes(),
-		[]byte("%PDF")) || n != len(all) {
-		t.Errorf("the PDF has %d pages, want %d", n, len(all))
-	}
+	n := bytes.Count(pdf.Bytes(), []byte("/Type /Page\n"))
+	must.Be(t, bytes.HasPrefix(pdf.Bytes(), []byte("%PDF")) && n == len(all), "the PDF has", n, "pages, want",
+		len(all))
 	must.Do(t, WritePlot(&svg, SVG, [][]Drawing{all}))
-	if err := xml.Unmarshal(svg.Bytes(), new(struct{})); err != nil ||
-		bytes.Contains(svg.Bytes(), []byte("<script>")) {
-		t.Errorf("SVG: %v", err)
-	}
+	err := xml.Unmarshal(svg.Bytes(), new(struct{}))
+	must.Be(t, err == nil && !bytes.Contains(svg.Bytes(), []byte("<script>")), "SVG", err)
 	must.Do(t, WritePlot(&image, PNG, [][]Drawing{all[:2]}))
-	if picture, err := png.Decode(&image); err != nil || picture.Bounds().Dx() < 1000 {
-		t.Errorf("PNG: %v", err)
-	}
+	picture, err := png.Decode(&image)
+	must.Be(t, err == nil && picture.Bounds().Dx() >= 1000, "PNG", err)
 }
 
 func TestWritePlotRefuses(t *testing.T) {
@@ -134,9 +130,8 @@ func TestLongTitle(t *testing.T) {
 		l := drawn.list[0]
 		fonts := font.NewCache(liberation.Collection())
 		sans := fonts.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, l.size)
-		if right := l.at.X + sans.Width(l.text); l.text != title || right > figureUnits {
-			t.Errorf("%q ends at %g of %d", l.text, right, figureUnits)
-		}
+		right := l.at.X + sans.Width(l.text)
+		must.Be(t, l.text == title && right <= figureUnits, l.text, "ends at", right, "of", figureUnits)
 		must.Be(t, (l.size == titleSize) == full, title, "has the size", l.size)
 	}
 }
@@ -194,7 +189,6 @@ func TestOutliers(t *testing.T) {
 	p.outliers(&Run{Values: append(values, 5, 50), Outliers: []int{3, 50, 99, 100, 101, 200},
 		Common: []int{50}})
 	c.Flush()
-	if n := strings.Count(b.String(), "M"); n != 4 || strings.Count(b.String(), `class="common"`) != 1 {
-		t.Errorf("%d circles: %s", n, b.String())
-	}
+	n := strings.Count(b.String(), "M")
+	must.Be(t, n == 4 && strings.Count(b.String(), `class="common"`) == 1, n, "circles", b.String())
 }

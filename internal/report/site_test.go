@@ -184,9 +184,8 @@ func TestSiteRefusesOtherData(t *testing.T) {
 	other := sample()
 	other.Pairs[2].Executions = other.Pairs[2].Executions[1:]
 	for _, data := range []*dataset.Dataset{other, {}} {
-		if _, err := Site(pages{}, Input{Document: doc, Data: data}); !errors.Is(err, ErrMismatch) {
-			t.Errorf("got %v", err)
-		}
+		_, err := Site(pages{}, Input{Document: doc, Data: data})
+		must.Fail(t, err, ErrMismatch)
 	}
 }
 
@@ -213,9 +212,8 @@ func TestSiteReportsFailedWrites(t *testing.T) {
 	in := Input{Document: analysed(t, d), Data: d}
 	files := len(write(t, in))
 	for k := range files {
-		if _, err := Site(&full{k}, in); !errors.Is(err, errFull) {
-			t.Fatalf("with room for %d files: %v", k, err)
-		}
+		_, err := Site(&full{k}, in)
+		must.Need(t, errors.Is(err, errFull), "with room for", k, "files", err)
 	}
 }
 
@@ -250,14 +248,12 @@ func TestFacts(t *testing.T) {
 		runs[0].Temperatures != "45.0 °C before, 47.5 °C after" {
 		t.Errorf("first execution %+v", runs[0])
 	}
-	if names := f.Names(k); names[0] != (results.Name{Slot: 3, Attempt: 1}) {
-		t.Errorf("names %v", names)
-	}
+	names := f.Names(k)
+	must.Equal(t, names[0], (results.Name{Slot: 3, Attempt: 1}), "names", names)
 	must.Be(t, f.First.Equal(began) && f.Last.Equal(began.Add(3*time.Hour)) && f.Records == 4, f.Records,
 		"records from", f.First, f.Last)
-	if got := (*Facts)(nil).Warnings(); got != nil {
-		t.Errorf("no facts warn %v", got)
-	}
+	got := (*Facts)(nil).Warnings()
+	must.Be(t, got == nil, "no facts warn", got)
 }
 
 // TestRun: the ranges hold what they are for.
@@ -270,10 +266,8 @@ func TestRun(t *testing.T) {
 	for _, few := range [][]float64{nil, {0}, {1, 1, 1}} {
 		r := NewRun(few, &warmup.Execution{})
 		must.Be(t, r.Full.Low < r.Full.High && r.Zoom.Low < r.Zoom.High && r.Inset == 0, few, r)
-		if svg := pageSVG(t, &Figure{Title: "<", Run: r}); xml.Unmarshal(svg, new(struct{})) != nil ||
-			bytes.Contains(svg, []byte("NaN")) {
-			t.Errorf("%v: %s", few, svg)
-		}
+		svg := pageSVG(t, &Figure{Title: "<", Run: r})
+		must.Be(t, xml.Unmarshal(svg, new(struct{})) == nil && !bytes.Contains(svg, []byte("NaN")), few, svg)
 	}
 }
 
@@ -284,7 +278,6 @@ func TestTicks(t *testing.T) {
 		must.Be(t, len(ticks) >= 2 && len(ticks) <= 6 && ticks[0] >= s.Low && ticks[len(ticks)-1] <= s.High,
 			s, ticks)
 	}
-	if got := (Span{1, 1}).Ticks(5); got != nil {
-		t.Errorf("an empty span has ticks %v", got)
-	}
+	got := (Span{1, 1}).Ticks(5)
+	must.Be(t, got == nil, "an empty span has ticks", got)
 }

@@ -99,9 +99,8 @@ func TestCompareWarnings(t *testing.T) {
 		t.Errorf("%d and %d warnings", a, b)
 	}
 	for _, pair := range [][2]*Facts{{old, old}, {nil, nil}, {old, nil}, {nil, old}} {
-		if list := CompareWarnings(pair[0], pair[1]); len(list) != 0 {
-			t.Errorf("the same has %v", list)
-		}
+		list := CompareWarnings(pair[0], pair[1])
+		must.Equal(t, len(list), 0, "the same has", list)
 	}
 }
 
@@ -135,7 +134,6 @@ func TestWeaken(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := CompareCSV(&b, r); err != nil || strings.Count(b.String(), "few_executions") != 2 {
-		t.Errorf("%v: %s", err, b.String())
-	}
+	err := CompareCSV(&b, r)
+	must.Be(t, err == nil && strings.Count(b.String(), "few_executions") == 2, err, b.String())
 }

@@ -178,12 +178,10 @@ func TestEventsAreFew(t *testing.T) {
 	for _, name := range got.Names {
 		must.Be(t, len(name) <= longestName, "a name of", len(name), "bytes")
 	}
-	if size := len(out["data/k0000-0.js"].text); size > 120_000 {
-		t.Errorf("%d bytes for an execution", size)
-	}
-	if size := len(out["plots/k0000-0.svg"].text); size > 80_000 {
-		t.Errorf("a plot of %d bytes", size)
-	}
+	size := len(out["data/k0000-0.js"].text)
+	must.Be(t, size <= 120_000, size, "bytes for an execution")
+	size = len(out["plots/k0000-0.svg"].text)
+	must.Be(t, size <= 80_000, "a plot of", size, "bytes")
 }
 
 // TestNarrowEvents: in a window of 400 pixels the page with lanes and evidence does not scroll

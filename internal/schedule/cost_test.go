@@ -77,9 +77,8 @@ func TestCostIsConstant(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	must.Be(t, read <= 512<<10, read, "bytes were read")
-	if got := after.TotalAlloc - before.TotalAlloc; got > 512<<10 {
-		t.Errorf("%d bytes were allocated", got)
-	}
+	got := after.TotalAlloc - before.TotalAlloc
+	must.Be(t, got <= 512<<10, got, "bytes were allocated")
 	must.Do(t, s.Close())
 }
 

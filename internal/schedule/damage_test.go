@@ -123,17 +123,14 @@ func TestDamagedSlotIsSeen(t *testing.T) {
 		_, err := s.Begin()
 		var slot *schedule.DamagedSlot
 		wantSeen := index <= 3
-		if seen := errors.As(err, &slot) && slot.Index == index; seen != wantSeen || !wantSeen && err != nil {
-			t.Errorf("slot %d damaged: %v", index, err)
-		}
+		seen := errors.As(err, &slot) && slot.Index == index
+		must.Be(t, seen == wantSeen && (wantSeen || err == nil), "slot", index, "damaged", err)
 		must.Be(t, !wantSeen || strings.Contains(err.Error(), "krunctl repair"), err,
 			"does not name the cure")
-		if _, err := s.Slot(index); !errors.As(err, &slot) {
-			t.Errorf("slot %d: %v", index, err)
-		}
-		if err := s.Finish(schedule.Slot{Index: index}, schedule.Error); !errors.As(err, &slot) {
-			t.Errorf("finishing it: %v", err)
-		}
+		_, err = s.Slot(index)
+		must.Be(t, errors.As(err, &slot), "slot", index, err)
+		err = s.Finish(schedule.Slot{Index: index}, schedule.Error)
+		must.Be(t, errors.As(err, &slot), "finishing it", err)
 	}
 }
 
@@ -142,9 +139,8 @@ func TestReadErrors(t *testing.T) {
 	fsys := simulated(t, 4)
 	s := open(t, fsys, true)
 	fsys.FailReads(path, syscall.EIO)
-	if _, err := schedule.Open(fsys, path, false); !errors.Is(err, syscall.EIO) {
-		t.Errorf("Open: %v", err)
-	}
+	_, err := schedule.Open(fsys, path, false)
+	must.Fail(t, err, syscall.EIO, "Open")
 	_, beginErr := s.Begin()
 	_, slotErr := s.Slot(1)
 	_, sumErr := s.Summarize()
@@ -198,12 +194,10 @@ func TestTornLine(t *testing.T) {
 	fsys := simulated(t, 4)
 	fsys.Inject(crashfs.Fault{Op: 1, Err: syscall.EIO, Short: 3})
 	s := open(t, fsys, true)
-	if _, err := s.Begin(); !errors.Is(err, syscall.EIO) {
-		t.Errorf("got %v", err)
-	}
+	_, err := s.Begin()
+	must.Fail(t, err, syscall.EIO)
 	must.Equal(t, flags(t, s), "?OOO")
 	var damaged *schedule.DamagedSlot
-	if _, err := s.Begin(); !errors.As(err, &damaged) || damaged.Index != 0 {
-		t.Errorf("got %v", err)
-	}
+	_, err = s.Begin()
+	must.Be(t, errors.As(err, &damaged) && damaged.Index == 0, "got", err)
 }

@@ -1,7 +1,6 @@
 package schedule
 
 import (
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -87,9 +86,8 @@ func TestHeaderEveryBit(t *testing.T) {
 	text := copyOf(t, someHeader(), copyA)
 	for i := range len(text) * 8 {
 		text[i/8] ^= 1 << (i % 8)
-		if h, err := decodeHeader(text, copyA); err == nil {
-			t.Errorf("bit %d of byte %d: %+v", i%8, i/8, h)
-		}
+		h, err := decodeHeader(text, copyA)
+		must.Be(t, err != nil, "bit", i%8, "of byte", i/8, h)
 		text[i/8] ^= 1 << (i % 8)
 	}
 }
@@ -112,9 +110,8 @@ func TestRoomForTemperatures(t *testing.T) {
 			h.BaseTemperatures = append(h.BaseTemperatures,
 				results.Temperature{Sensor: strings.Repeat("y", 100)})
 		}
-		if _, err := encodeHeader(h, copyA); !errors.Is(err, ErrRoom) {
-			t.Errorf("8 more than %d sensors: %v", sensors, err)
-		}
+		_, err := encodeHeader(h, copyA)
+		must.Fail(t, err, ErrRoom, "8 more than", sensors, "sensors")
 	}
 }
 
@@ -159,9 +156,8 @@ func FuzzHeader(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte("krund-schedule=2\ncopy=A\nsectors=009\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if n := sectorsOf(text); n < 0 || n > maxSectors {
-			t.Errorf("%d sectors", n)
-		}
+		n := sectorsOf(text)
+		must.Be(t, n >= 0 && n <= maxSectors, n, "sectors")
 		isNewer(text)
 		// Filled up and with a correct checksum, so that the checks after it are reached.
 		sealed := text

@@ -194,9 +194,8 @@ func finishAll(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, s *schedule.Sche
 		m.slots[i].Flag = schedule.Completed
 	}
 	checkNext(t, cut.String(), s, -1)
-	if got := len(fsys.Files()[path]); got != size {
-		t.Fatalf("%s: the size has changed from %d to %d", cut, size, got)
-	}
+	got := len(fsys.Files()[path])
+	must.Need(t, got == size, cut, "the size has changed from", size, "to", got)
 }
 
 // TestModelTorn is TestModel for disks that tear sectors: only the slot or the header copy that was
@@ -216,9 +215,8 @@ func TestModelTorn(t *testing.T) {
 		s := open(t, after, false)
 		m, damaged := stored(t, s)
 		for _, i := range differs(m, w.before) {
-			if inFlight := slices.Contains(differs(w.before, w.after), i); !inFlight {
-				t.Fatalf("%s: slot %d is %+v and was not being written", cut, i, m.slots[i])
-			}
+			inFlight := slices.Contains(differs(w.before, w.after), i)
+			must.Need(t, inFlight, cut, "slot", i, m.slots[i], "and was not being written")
 		}
 		if len(damaged) == 0 {
 			continue
@@ -231,9 +229,8 @@ func TestModelTorn(t *testing.T) {
 		}
 		report, err := schedule.Repair(after, path, src)
 		must.Need(t, err == nil && slices.Equal(report.Slots, damaged), cut, report, err)
-		if m, _ := stored(t, open(t, after, true)); len(differs(m, w.before)) != 0 {
-			t.Fatalf("%s: repaired to %v, want %v", cut, m.slots, w.before.slots)
-		}
+		m, _ = stored(t, open(t, after, true))
+		must.Need(t, len(differs(m, w.before)) == 0, cut, "repaired to", m.slots, "want", w.before.slots)
 	}
 	must.Be(t, torn != 0, "no slot was ever torn")
 }
@@ -250,8 +247,7 @@ func TestCreateCut(t *testing.T) {
 			must.Need(t, cut.Err != nil, cut, "it is gone")
 			must.Do(t, program(after))
 		}
-		if got := flags(t, open(t, after, true)); got != "OOOOOOOO" {
-			t.Fatalf("%s: %s", cut, got)
-		}
+		got := flags(t, open(t, after, true))
+		must.Need(t, got == "OOOOOOOO", cut, got)
 	}
 }

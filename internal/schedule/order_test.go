@@ -121,9 +121,8 @@ func TestPlanRounds(t *testing.T) {
 	must.Equal(t, len(slices.Compact(orders)), rounds, "two rounds have the same order")
 	must.EqualList(t, slices.Collect(Plan(keys, Each(7), Interleaved, 5)), all[:7*n],
 		"a shorter plan has another order")
-	if other := slices.Collect(Plan(keys, Each(rounds), Interleaved, 6)); slices.Equal(other, all) {
-		t.Error("another seed gives the same order")
-	}
+	other := slices.Collect(Plan(keys, Each(rounds), Interleaved, 6))
+	must.Be(t, !slices.Equal(other, all), "another seed gives the same order")
 }
 
 // TestPlanIsUniform: over many rounds, every key occurs at every position equally often. With 12
@@ -218,9 +217,8 @@ func TestBelow(t *testing.T) {
 		}
 		// x * 3/4, without overflow
 		want := x/4*3 + x%4*3/4
-		if have := below(got, n); have != want {
-			t.Fatalf("got %d, want %d of %d", have, want, quarter)
-		}
+		have := below(got, n)
+		must.Need(t, have == want, "got", have, "want", want, "of", quarter)
 	}
 	must.Be(t, repeated >= 200, "only", repeated, "draws were repeated")
 }

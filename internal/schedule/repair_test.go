@@ -165,9 +165,8 @@ func TestRepairRefused(t *testing.T) {
 			must.Be(t, bytes.Equal(fsys.Files()[path], before), "the schedule was changed nevertheless")
 		})
 	}
-	if _, err := schedule.Repair(crashfs.New(), path, source(2)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without a directory: %v", err)
-	}
+	_, err := schedule.Repair(crashfs.New(), path, source(2))
+	must.Fail(t, err, fs.ErrNotExist, "without a directory")
 }
 
 // TestRepairMissing recreates a schedule that was deleted.
@@ -207,9 +206,8 @@ func TestRepairCut(t *testing.T) {
 		return err
 	}
 	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(*seed)...) {
-		if _, err := schedule.Open(after, path, false); cut.Err == nil && err != nil {
-			t.Fatalf("%s: %v", cut, err)
-		}
+		_, err := schedule.Open(after, path, false)
+		must.Need(t, cut.Err != nil || err == nil, cut, err)
 		must.Do(t, program(after))
 		checkRepaired(t, after, []int{0, 1}, 9)
 	}

@@ -108,12 +108,10 @@ func TestLifecycle(t *testing.T) {
 		must.Do(t, s.Close())
 	}
 	s := open(t, fsys, true)
-	if _, err := s.Begin(); !errors.Is(err, schedule.ErrDone) {
-		t.Errorf("after the end: %v", err)
-	}
-	if _, err := s.Current(); !errors.Is(err, schedule.ErrDone) {
-		t.Errorf("after the end: %v", err)
-	}
+	_, err := s.Begin()
+	must.Fail(t, err, schedule.ErrDone, "after the end")
+	_, err = s.Current()
+	must.Fail(t, err, schedule.ErrDone, "after the end")
 	if slot, err := s.Slot(2); err != nil || slot.Attempts != 2 || slot.Pexec != 2 || slot.Key != keys(2)[0] {
 		t.Errorf("the slot that was run twice: %+v, %v", slot, err)
 	}
@@ -153,9 +151,8 @@ func TestOneProcess(t *testing.T) {
 		must.Do(t, s.Finish(slot, schedule.Completed))
 		must.Do(t, s.Finish(slot, schedule.Completed)) // repeating it is harmless
 	}
-	if _, err := s.Begin(); !errors.Is(err, schedule.ErrDone) {
-		t.Errorf("got %v", err)
-	}
+	_, err := s.Begin()
+	must.Fail(t, err, schedule.ErrDone)
 }
 
 func TestFinishRefused(t *testing.T) {
@@ -214,9 +211,8 @@ func TestUpdateHeader(t *testing.T) {
 	want := before
 	want.Reboots, want.Mails, want.BaseTemperatures, want.Generation = 5, 2, base, 6
 	want.Boot = "boot-1"
-	if got := open(t, fsys, false).Header(); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	got := open(t, fsys, false).Header()
+	must.Be(t, reflect.DeepEqual(got, want), "got", got, "want", want)
 	s = open(t, fsys, true)
 	err := s.UpdateHeader(func(h *schedule.Header) { h.BaseTemperatures = slices.Repeat(base, 50) })
 	if !errors.Is(err, schedule.ErrRoom) || !reflect.DeepEqual(s.Header(), want) {
@@ -241,9 +237,8 @@ func TestCreateRefused(t *testing.T) {
 	for want, err := range tests {
 		must.Refuse(t, err, want)
 	}
-	if files := fsys.Files(); len(files) != 1 {
-		t.Errorf("left over: %d files", len(files))
-	}
+	files := fsys.Files()
+	must.Equal(t, len(files), 1, "left over", "files")
 }
 
 // TestCreateOnFullDisk leaves no file behind.
@@ -251,9 +246,8 @@ func TestCreateOnFullDisk(t *testing.T) {
 	fsys := crashfs.New("/x")
 	fsys.Inject(crashfs.Fault{Op: 2, Err: syscall.ENOSPC, Permanent: true, Short: 700})
 	must.Fail(t, schedule.Create(fsys, path, header(), 10, plan(10)), syscall.ENOSPC)
-	if files := fsys.Files(); len(files) != 0 {
-		t.Errorf("left over: %d files", len(files))
-	}
+	files := fsys.Files()
+	must.Equal(t, len(files), 0, "left over", "files")
 }
 
 // TestLongKeys need wider slots, which work like the others.
@@ -340,9 +334,8 @@ func TestLeft(t *testing.T) {
 	s := open(t, fsys, true)
 	check := func(want int) {
 		t.Helper()
-		if got, err := s.Left(); err != nil || got != want {
-			t.Errorf("%d left, error %v; want %d", got, err, want)
-		}
+		got, err := s.Left()
+		must.Be(t, err == nil && got == want, got, "left, error", err, "want", want)
 	}
 	check(8)
 	for range 5 {

@@ -50,9 +50,8 @@ func TestSlotLaws(t *testing.T) {
 			var d slotDecoder
 			got, err := d.decode(line, 0)
 			must.Be(t, err == nil && got == want, "width", width, got, err, want)
-			if f, reason := peekSlot(line); f != want.Flag || reason != "" {
-				t.Errorf("peek: %s, %q", f, reason)
-			}
+			f, reason := peekSlot(line)
+			must.Be(t, f == want.Flag && reason == "", "peek", f, reason)
 		}
 	}
 }
@@ -72,9 +71,8 @@ func TestSlotEveryBit(t *testing.T) {
 		line[i/8] ^= 1 << (i % 8)
 		var d slotDecoder
 		var damaged *DamagedSlot
-		if _, err := d.decode(line, 9); !errors.As(err, &damaged) || damaged.Index != 9 {
-			t.Errorf("bit %d of byte %d: %v", i%8, i/8, err)
-		}
+		_, err := d.decode(line, 9)
+		must.Be(t, errors.As(err, &damaged) && damaged.Index == 9, "bit", i%8, "of byte", i/8, err)
 		line[i/8] ^= 1 << (i % 8)
 	}
 }

@@ -26,9 +26,8 @@ func TestWithdrawLeavesFinishedSlotsAlone(t *testing.T) {
 	slot := must.Get(s.Begin())(t)
 	must.Do(t, s.Finish(slot, schedule.Completed))
 	must.Do(t, s.Withdraw(slot))
-	if got, _ := s.Slot(0); got.Flag != schedule.Completed || got.Attempts != 1 {
-		t.Errorf("slot is %+v, want completed", got)
-	}
+	got, _ := s.Slot(0)
+	must.Be(t, got.Flag == schedule.Completed && got.Attempts == 1, "slot is", got, "want completed")
 }
 
 func TestBootIsRemembered(t *testing.T) {

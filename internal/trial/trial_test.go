@@ -27,14 +27,12 @@ func TestWords(t *testing.T) {
 		`a\ b '' "\n" x'y'z`: {"a b", "", `\n`, "xyz"},
 		" a\t$HOME ":         {"a", "$HOME"},
 	} {
-		if got, err := Words(line); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, %v, want %q", line, got, err, want)
-		}
+		got, err := Words(line)
+		must.Be(t, err == nil && slices.Equal(got, want), line, got, err, "want", want)
 	}
 	for _, line := range []string{"", " ", "a 'b", `a "b`, `a \`, "''"} {
-		if got, err := Words(line); err == nil {
-			t.Errorf("%s: %q", line, got)
-		}
+		got, err := Words(line)
+		must.Be(t, err != nil, line, got)
 	}
 }
 
@@ -283,9 +281,8 @@ func TestAnswerTooShort(t *testing.T) {
 		must.Contain(t, string(text), want)
 	}
 	p.Clean = true
-	if e := p.environment(); e.Of != "clean" || len(e.Inherited) > 0 || len(e.Set) != 1 {
-		t.Errorf("clean: %+v", e)
-	}
+	e := p.environment()
+	must.Be(t, e.Of == "clean" && len(e.Inherited) == 0 && len(e.Set) == 1, "clean", e)
 }
 
 // TestShellHides: the time of a command is known if it is longer than the start of its shell
@@ -379,7 +376,6 @@ func TestAnswerOfNothing(t *testing.T) {
 		!math.IsNaN(float64(a.Subjects[0].SD)) {
 		t.Errorf("one execution: %+v, %v", a, err)
 	}
-	if text, err := json.Marshal(a.Compared[0]); err != nil || !strings.Contains(string(text), `"low":null`) {
-		t.Errorf("%s, %v", text, err)
-	}
+	text, err := json.Marshal(a.Compared[0])
+	must.Be(t, err == nil && strings.Contains(string(text), `"low":null`), text, err)
 }

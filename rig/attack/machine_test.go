@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // mallory is an unprivileged user. Every machine of the suite has this account.
@@ -30,7 +31,6 @@ func machine(t *testing.T, files *rig.Payload) *rig.Machine {
 // one.
 func TestMalloryHasNoRights(t *testing.T) {
 	m := machine(t, &rig.Payload{})
-	if out, status := m.Try("runuser -u " + mallory + " -- cat /etc/shadow"); status == 0 {
-		t.Errorf("%s reads /etc/shadow:\n%s", mallory, out)
-	}
+	out, status := m.Try("runuser -u " + mallory + " -- cat /etc/shadow")
+	must.Be(t, status != 0, mallory, "reads /etc/shadow", out)
 }

@@ -95,9 +95,8 @@ func TestHostileSuites(t *testing.T) {
 	if strings.ContainsFunc(log, func(r rune) bool { return r != '\n' && r != ' ' && !unicode.IsPrint(r) }) {
 		t.Errorf("the journal has what drives a terminal: %q", log)
 	}
-	if out, status := m.Try("ls -A /var/lib/systemd/linger"); status == 0 && out != "" {
-		t.Errorf("user managers that outlive the benchmark: %s", out)
-	}
+	out, status := m.Try("ls -A /var/lib/systemd/linger")
+	must.Be(t, status != 0 || out == "", "user managers that outlive the benchmark", out)
 	wants := map[string]struct {
 		outcome results.Outcome
 		reason  string
@@ -113,9 +112,8 @@ func TestHostileSuites(t *testing.T) {
 		delete(wants, r.Key.Benchmark)
 		must.Be(t, r.Outcome == want.outcome && strings.Contains(strings.Join(r.Reasons, "\n"), want.reason),
 			r.Key, r.Outcome, "because of", r.Reasons, "stderr", r.Process.Stderr.Text)
-		if grown := r.Daemon.RSSBytes - r.Daemon.RSSBeforeBytes; grown > 32<<20 {
-			t.Errorf("%s: krund grew by %d bytes", r.Key, grown)
-		}
+		grown := r.Daemon.RSSBytes - r.Daemon.RSSBeforeBytes
+		must.Be(t, grown <= 32<<20, r.Key, "krund grew by", grown, "bytes")
 		lines := slices.Concat(r.Machine.KernelLog.Lines, r.Reasons, r.Process.Findings)
 		if len(lines) > 250 || strings.ContainsFunc(strings.Join(lines, ""),
 			func(r rune) bool { return r != ' ' && r != '\t' && !unicode.IsPrint(r) }) {

@@ -124,9 +124,8 @@ func smallDisk(t *testing.T) string {
 	}
 	must.Do(t, os.WriteFile(file, make([]byte, 48<<20), 0o600))
 	command := exec.CommandContext(t.Context(), mke2fs, "-q", "-m", "0", "-t", "ext4", file)
-	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("mke2fs: %v: %s", err, out)
-	}
+	out, err := command.CombinedOutput()
+	must.Do(t, err, "mke2fs", out)
 	return file
 }
 
@@ -152,9 +151,8 @@ mountpoint /mnt/small`)
 		"mount --bind /mnt/small/results " + dir)
 	for _, r := range fills.run(t, m).Records {
 		var written int
-		if _, err := fmt.Sscan(r.Process.Stdout.Text, &written); err != nil || written < 20<<20 {
-			t.Errorf("execution %d wrote %q: %v", r.Pexec, r.Process.Stdout.Text, err)
-		}
+		_, err := fmt.Sscan(r.Process.Stdout.Text, &written)
+		must.Be(t, err == nil && written >= 20<<20, "execution", r.Pexec, "wrote", r.Process.Stdout.Text, err)
 	}
 	log := m.Sh("cat " + dir + "/log")
 	const reason = "no space was left on the disk of the results; removed the benchmark's files"

@@ -100,17 +100,15 @@ func asked(m *rig.Machine) bool {
 // rebooted requires that the machine has restarted itself.
 func rebooted(t *testing.T, m *rig.Machine) {
 	t.Helper()
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("the machine ended with %s, want a restart", off.Reason)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "the machine ended with", off.Reason, "want a restart")
 }
 
 // leftAlone requires a boot in which krund has done nothing, and has logged that.
 func leftAlone(t *testing.T, m *rig.Machine, why string) {
 	t.Helper()
-	if ended := m.RunToEnd(unit, 0); ended.Result != "success" {
-		t.Errorf("krund ended with %+v, want a success", ended)
-	}
+	ended := m.RunToEnd(unit, 0)
+	must.Equal(t, ended.Result, "success", "krund ended with", ended, "want a success")
 	if log := m.Log(name); !strings.Contains(log, "nothing is run") || !strings.Contains(log, why) {
 		t.Errorf("the journal does not say %q:\n%s", why, log)
 	}
@@ -126,10 +124,9 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m := bootable(t)
 
 	must.Need(t, !boot(m) && !asked(m), "the first boot is not an ordinary one")
-	if out := m.Sh("krunctl enable " + config); !strings.Contains(out, "boot loader's entry krund") ||
-		!asked(m) {
-		t.Fatalf("GRUB was not asked: %s", out)
-	}
+	out := m.Sh("krunctl enable " + config)
+	must.Need(t, strings.Contains(out, "boot loader's entry krund") && asked(m), "GRUB was not asked",
+		string(out))
 	m.Send("systemctl reboot")
 	rebooted(t, m)
 	m.PowerOn() // creates the schedule and restarts
@@ -156,10 +153,9 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	rebooted(t, m)
 	must.Be(t, !boot(m), "a held experiment has got a boot of its own")
 	leftAlone(t, m, "krunctl resume")
-	if out := m.Sh("krunctl resume " + config); !strings.Contains(out, "boot loader's entry krund") ||
-		!asked(m) {
-		t.Errorf("krunctl resume has not asked GRUB: %s", out)
-	}
+	out = m.Sh("krunctl resume " + config)
+	must.Be(t, strings.Contains(out, "boot loader's entry krund") && asked(m),
+		"krunctl resume has not asked GRUB", out)
 
 	// A krund that cannot even start requests no further boot, so no user is locked out.
 	m.Sh("mv " + rig.InstalledKrund + " /root/krund && printf '#!/bin/sh\\nexit 1\\n' >" +
@@ -184,9 +180,8 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	must.Need(t, boot(m), "the boot for the last execution is an ordinary one")
 	m.WaitConsole(rig.Running)
 	m.Sh(rig.GoOn)
-	if ended := m.RunToEnd(unit, 0); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(unit, 0)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	if state, _ := m.Try("systemctl is-enabled " + unit); state != "disabled" || asked(m) {
 		t.Errorf("after the end the unit is %s, GRUB asked %t; want disabled, and an ordinary boot", state,
 			asked(m))
@@ -200,8 +195,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
-	if n := e.Count(schedule.Completed); n != 3 || len(e.Records) != 4 {
-		t.Errorf("%d completed, %d records; want 3, and one more of the attempt that the crash ended", n,
-			len(e.Records))
-	}
+	n := e.Count(schedule.Completed)
+	must.Be(t, n == 3 && len(e.Records) == 4, n, "completed", len(e.Records),
+		"records; want 3, and one more of the attempt that the crash ended")
 }

@@ -77,13 +77,10 @@ func ticking(t *testing.T, m *rig.Machine) {
 			"want 1 and", part, out)
 	}
 	same(t, m, before)
-	if e := m.ExperimentNow(directory("ticking")); len(e.Records) > 0 || e.Slots[0].Attempts > 0 {
-		t.Errorf("%d records, %v", len(e.Records), e.Slots)
-	}
-	if row := doctor(t, m, "").row("tickless"); row.Status != "needs_reboot" || !strings.Contains(row.Fix,
-		"nohz_full=1") {
-		t.Errorf("doctor: %+v", row)
-	}
+	e := m.ExperimentNow(directory("ticking"))
+	must.Be(t, len(e.Records) == 0 && e.Slots[0].Attempts <= 0, len(e.Records), "records", e.Slots)
+	row := doctor(t, m, "").row("tickless")
+	must.Be(t, row.Status == "needs_reboot" && strings.Contains(row.Fix, "nohz_full=1"), "doctor", row)
 }
 
 func truthful(t *testing.T, m *rig.Machine) {
@@ -106,9 +103,8 @@ func truthful(t *testing.T, m *rig.Machine) {
 			row.Found, c.status, c.found)
 	}
 	must.Be(t, !r.Fit, "it calls this machine fit")
-	if got := r.row("temperature"); !strings.Contains(got.Found+got.Detail, "40.0") {
-		t.Errorf("temperature: %+v, want 40.0", got)
-	}
+	got := r.row("temperature")
+	must.Contain(t, got.Found+got.Detail, "40.0", "temperature", got, "want 40.0")
 }
 
 func proved(t *testing.T, m *rig.Machine) {
@@ -116,9 +112,8 @@ func proved(t *testing.T, m *rig.Machine) {
 		"\"require\"\nperf_rate = \"require\"\nfrequency = \"require\"\ntickless = \"require\"\n"))
 	r := doctor(t, m, "--prove --time 1s "+toml("prove"))
 	for _, name := range []string{"aslr", "perf_rate", "frequency"} {
-		if row := r.row(name); row.Status != "set" {
-			t.Errorf("%s: %+v, want set", name, row)
-		}
+		row := r.row(name)
+		must.Equal(t, row.Status, "set", name, row, "want set")
 	}
 	must.Be(t, len(r.Proof) != 0 && len(r.ProofBefore) == len(r.Proof), "measured before", r.ProofBefore,
 		"and with the settings", r.Proof)

@@ -55,9 +55,8 @@ func movedDuringTheRun(t *testing.T, m *rig.Machine) {
 		must.Contain(t, reasons, want, "is not in the reasons")
 	}
 	t.Log(reasons)
-	if reasons := strings.Join(list[1].Reasons, "\n"); strings.Contains(reasons, "moved") {
-		t.Errorf("nothing moved in the second attempt: %s", reasons)
-	}
+	reasons = strings.Join(list[1].Reasons, "\n")
+	must.Be(t, !strings.Contains(reasons, "moved"), "nothing moved in the second attempt", reasons)
 }
 
 // timerDuringTheWait: the timer is stopped, and krund waits for the service that it has started.
@@ -66,17 +65,14 @@ func timerDuringTheWait(t *testing.T, m *rig.Machine) {
 	m.Sh("until [ -e /run/rig/in-late ]; do sleep 0.05; done")
 	krund := begin(m, "timer", experiment("executions = 1")+"[controls]\ntimers = \"require\"\n")
 	m.Sh("until grep 'waiting for systemd.*rig-late.service' /run/rig/process.*/out; do sleep 0.1; done")
-	if got := m.Sh("systemctl is-active rig-late.timer || true"); strings.TrimSpace(got) != "inactive" {
-		t.Errorf("the timer is %s during the experiment", got)
-	}
-	if found := m.Sh("ls " + directory("timer") + "/results"); strings.TrimSpace(found) != "" {
-		t.Errorf("krund did not wait: %s", found)
-	}
+	got := m.Sh("systemctl is-active rig-late.timer || true")
+	must.Equal(t, strings.TrimSpace(got), "inactive", "the timer is", got, "during the experiment")
+	found := m.Sh("ls " + directory("timer") + "/results")
+	must.Equal(t, strings.TrimSpace(found), "", "krund did not wait", found)
 	fast(m, "late")
 	ended(t, m, krund)
-	if got := m.Sh("systemctl is-active rig-late.timer"); strings.TrimSpace(got) != "active" {
-		t.Errorf("the timer is %s afterwards", got)
-	}
+	got = m.Sh("systemctl is-active rig-late.timer")
+	must.Equal(t, strings.TrimSpace(got), "active", "the timer is", got, "afterwards")
 	m.Sh("systemctl stop rig-late.timer")
 }
 

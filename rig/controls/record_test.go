@@ -86,10 +86,9 @@ func virtual(t *testing.T, m *rig.Machine) {
 	i := slices.IndexFunc(e.Records[0].Machine.Controls,
 		func(c results.Control) bool { return c.Name == "virtualisation" })
 	must.Need(t, i >= 0, "the record has no virtualisation", e.Records[0].Machine.Controls)
-	if c := e.Records[0].Machine.Controls[i]; c.Found != "qemu" || !strings.Contains(c.Detail,
-		"systemd-detect-virt") {
-		t.Errorf("%+v, want qemu, and how it was found", c)
-	}
+	c := e.Records[0].Machine.Controls[i]
+	must.Be(t, c.Found == "qemu" && strings.Contains(c.Detail, "systemd-detect-virt"), c,
+		"want qemu, and how it was found")
 	out, status := begin(m, "virtual", experiment(
 		"executions = 1")+"[controls]\nvirtualisation = \"require\"\n").Wait()
 	if status != 1 || !strings.Contains(out, "virtualisation") ||

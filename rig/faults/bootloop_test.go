@@ -16,9 +16,8 @@ func TestBenchmarkThatAlwaysCrashesTheMachineDoesNotKeepItRebooting(t *testing.T
 	}
 	const name = "loop"
 	m := machine(t, name, "executions = 2\nattempts = 2", "panics")
-	if ended := m.RunToEnd(rig.UnitOf(name), 6); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(rig.UnitOf(name), 6)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.WaitUp()
 	ordinary(t, m, name)
 	e := m.Experiment(directoryOf(name))

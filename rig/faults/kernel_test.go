@@ -20,9 +20,8 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	const name = "harm"
 	m := machine(t, name, "executions = 1\nattempts = 2\norder = \"round-robin\"", "eats", "good", "hangs",
 		"panics")
-	if ended := m.RunToEnd(rig.UnitOf(name), 12); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(rig.UnitOf(name), 12)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.WaitUp()
 	m.Sh("krund run --reboot none " + rig.ExperimentHome + "/limited.toml; test $? = 4 && sync")
 	ordinary(t, m, name)
@@ -44,9 +43,8 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	}
 	t.Run("eats", func(t *testing.T) {
 		records := of(e, "eats")
-		if n := len(records); n < 1 || n > 2 {
-			t.Fatalf("%d records, want 1 or 2: as many as attempts are allowed at most", n)
-		}
+		n := len(records)
+		must.Need(t, n >= 1 && n <= 2, n, "records, want 1 or 2: as many as attempts are allowed at most")
 		last := records[len(records)-1]
 		must.Equal(t, last.Attempt, len(records), "the last record is of attempt")
 		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" ||
@@ -61,9 +59,8 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		}
 	})
 	t.Run("good", func(t *testing.T) {
-		if r := of(e, "good"); len(r) != 1 || r[0].Outcome != results.Completed || len(r[0].WallNS) != 2 {
-			t.Errorf("%+v", r)
-		}
+		r := of(e, "good")
+		must.Be(t, len(r) == 1 && r[0].Outcome == results.Completed && len(r[0].WallNS) == 2, r)
 	})
 	faults := map[string]int{}
 	for _, line := range m.Console() {
@@ -98,13 +95,11 @@ func lostTwice(t *testing.T, records []results.Record) {
 // ordinary one that stays up. The machine is off afterwards.
 func ordinary(t *testing.T, m *rig.Machine, name string) {
 	t.Helper()
-	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
-		t.Errorf("the unit is %s, want disabled", state)
-	}
+	state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name))
+	must.Equal(t, state, "disabled", "the unit is", "want disabled")
 	m.Reboot()
 	m.WaitRunning()
-	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); strings.Contains(out, "krund") {
-		t.Errorf("krund ran in an ordinary boot:\n%s", out)
-	}
+	out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name))
+	must.Be(t, !strings.Contains(out, "krund"), "krund ran in an ordinary boot", out)
 	m.Shutdown()
 }

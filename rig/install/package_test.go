@@ -58,12 +58,10 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	t.Run("enable prints what will happen, and how to stop it",
 		func(t *testing.T) { enable(t, m.For(t), "brief") })
 	m.Send("systemctl reboot")
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %s", off.Reason)
-	}
-	if ended := m.RunToEnd(rig.UnitOf("brief"), 4); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
+	ended := m.RunToEnd(rig.UnitOf("brief"), 4)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.WaitUp()
 	m.WaitRunning()
 	t.Log(m.Sh("krunctl status " + rig.ExperimentHome + "/brief.toml && krunctl check " +
@@ -76,10 +74,9 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	if after := m.Sh("cat /etc/passwd /etc/group"); after != accounts {
 		t.Errorf("purging leaves accounts:\n%s", difference(accounts, after))
 	}
-	if out, _ := m.Try("systemctl list-unit-files --no-legend 'krund*' 'bench*'"); strings.Contains(out,
-		"krund@.service") || strings.Contains(out, "bench.target") {
-		t.Errorf("units after purging:\n%s", out)
-	}
+	out, _ := m.Try("systemctl list-unit-files --no-legend 'krund*' 'bench*'")
+	must.Be(t, !strings.Contains(out, "krund@.service") && !strings.Contains(out, "bench.target"),
+		"units after purging", out)
 	m.Shutdown()
 	complete(t, m.Experiment(rig.ExperimentHome+"/brief.krun"), 2)
 }
@@ -95,15 +92,13 @@ func installed(t *testing.T, m *rig.Machine) {
 		"/usr/share/fish/vendor_completions.d/krunctl.fish",
 		"/usr/share/doc/krund/examples/warmup-study.toml", "/usr/share/doc/krund/copyright", "/etc/krund",
 	} {
-		if _, status := m.Try("test -e " + file); status != 0 {
-			t.Errorf("%s is not there", file)
-		}
+		_, status := m.Try("test -e " + file)
+		must.Equal(t, status, 0, file, "is not there")
 	}
 	for _, command := range []string{"krund --version", "krund version", "krunctl version",
 		"dpkg --verify krund", "systemd-analyze verify --man=no krund@brief.service bench.target"} {
-		if out, status := m.Try(command); status != 0 || strings.Contains(out, "missing") {
-			t.Errorf("%s: status %d: %s", command, status, out)
-		}
+		out, status := m.Try(command)
+		must.Be(t, status == 0 && !strings.Contains(out, "missing"), command, "status", status, out)
 	}
 	if out, status := m.Try("krunctl check"); status > 1 || !strings.Contains(out, "frequency") {
 		t.Errorf("krunctl check: status %d: %s", status, out)
@@ -124,9 +119,8 @@ func enable(t *testing.T, m *rig.Machine, name string) {
 		must.Contain(t, out, want, "krunctl enable")
 	}
 	must.Equal(t, m.Sh("systemctl is-enabled "+rig.UnitOf(name)), "enabled", "the unit")
-	if state, _ := m.Try("systemctl is-active " + rig.UnitOf(name)); state != "inactive" {
-		t.Errorf("the unit is %s before the restart", state)
-	}
+	state, _ := m.Try("systemctl is-active " + rig.UnitOf(name))
+	must.Equal(t, state, "inactive", "the unit is", "before the restart")
 }
 
 // complete requires an experiment without problems and with all slots completed.
@@ -135,9 +129,8 @@ func complete(t *testing.T, e *rig.Experiment, slots int) {
 	for _, problem := range e.Problems() {
 		t.Error(problem)
 	}
-	if n := e.Count(schedule.Completed); n != slots || len(e.Slots) != slots {
-		t.Errorf("%d of %d slots completed, want %d", n, len(e.Slots), slots)
-	}
+	n := e.Count(schedule.Completed)
+	must.Be(t, n == slots && len(e.Slots) == slots, n, "of", len(e.Slots), "slots completed, want", slots)
 }
 
 // without removes the lines that begin with prefix.

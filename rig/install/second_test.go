@@ -39,27 +39,22 @@ func TestTwoExperiments(t *testing.T) {
 		"enabling the second: status", status, refusal)
 	m.Sh(enableByHand)
 	m.Send("systemctl reboot")
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %s", off.Reason)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
 	m.PowerOn()
-	if ended := m.RunToEnd(rig.UnitOf("first"), 4); ended.Result != "success" {
-		t.Errorf("the first ended with %+v", ended)
-	}
+	ended := m.RunToEnd(rig.UnitOf("first"), 4)
+	must.Equal(t, ended.Result, "success", "the first ended with", ended)
 	m.WaitUp()
 	state, _ := m.Try("systemctl is-enabled krund@first.service krund@second.service")
 	must.Equal(t, state, "disabled\ndisabled", "the units are", "want both disabled")
 	const why = "another krund is running on this machine"
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/second.krun/log")
-	if n := strings.Count(told, "RIG-TOLD stopped second: cannot be started"); n != 1 ||
-		!strings.Contains(told, why) {
-		t.Errorf("notified of the second %d times, want once:\n%s", n, told)
-	}
+	n := strings.Count(told, "RIG-TOLD stopped second: cannot be started")
+	must.Be(t, n == 1 && strings.Contains(told, why), "notified of the second", n, "times, want once", told)
 	must.Equal(t, strings.Count(log, why), 1, "the log of the second")
 	m.Sh("cd /srv/krund && krunctl enable --start second.toml")
-	if ended := m.RunToEnd(rig.UnitOf("second"), 3); ended.Result != "success" {
-		t.Errorf("the second ended with %+v", ended)
-	}
+	ended = m.RunToEnd(rig.UnitOf("second"), 3)
+	must.Equal(t, ended.Result, "success", "the second ended with", ended)
 	m.WaitUp()
 	m.Sh("krunctl check /srv/krund/first.krun && krunctl check /srv/krund/second.krun")
 }
@@ -83,13 +78,11 @@ func TestSlowSystemctl(t *testing.T) {
 	files.Script("/usr/local/sbin/systemctl", slowly)
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
 	m.PowerOn()
-	if ended := m.RunToEnd(rig.UnitOf("slow"), 3); ended.Result != "success" {
-		t.Errorf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(rig.UnitOf("slow"), 3)
+	must.Equal(t, ended.Result, "success", "krund ended with", ended)
 	m.WaitUp()
-	if state, _ := m.Try("systemctl is-enabled krund@slow.service"); state != "disabled" {
-		t.Errorf("the unit is %q, want disabled", state)
-	}
+	state, _ := m.Try("systemctl is-enabled krund@slow.service")
+	must.Equal(t, state, "disabled", "the unit is", "want disabled")
 	told, log := m.Sh("cat /srv/told"), m.Sh("cat /srv/krund/slow.krun/log")
 	must.Contain(t, told, "RIG-TOLD finished slow: finished: 1 of 1 completed", "no notification with")
 	must.Be(t, !strings.Contains(log, "krund ended") && strings.Contains(log, "finished"), "the log", log)

@@ -99,9 +99,8 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 			}
 			t.Log(m.Sh("cd /srv/krund && " + c.mend + " && krunctl enable open.toml"))
 			m.Send("systemctl reboot")
-			if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-				t.Fatalf("off by %s", off.Reason)
-			}
+			off := m.WaitOff()
+			must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
 			execution(t, m)
 			e := m.Experiment(openDirectory)
 			for _, problem := range e.Problems() {
@@ -119,17 +118,15 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 		m := m.For(t)
 		spoil(m, goesOn)
 		execution(t, m)
-		if told, err := m.Disk().Read("/srv/told"); err == nil && strings.Contains(string(told),
-			"RIG-TOLD stopped") {
-			t.Errorf("a notification was sent:\n%s", told)
-		}
+		told, err := m.Disk().Read("/srv/told")
+		must.Be(t, err != nil || !strings.Contains(string(told), "RIG-TOLD stopped"),
+			"a notification was sent", told)
 		must.Contain(t, m.Disk().Text(openDirectory+"/log"), "rebuilt from the results",
 			"the log does not say that it was rebuilt")
 	})
 	t.Run("its directory is a mount point without its disk", func(t *testing.T) { notMounted(t, m.For(t)) })
-	if ended := m.RunToEnd(openUnit, 4); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(openUnit, 4)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.WaitUp()
 	m.Sh("krunctl check " + openDirectory)
 	m.Shutdown()
@@ -156,9 +153,8 @@ func spoil(m *rig.Machine, what string) {
 func givenUp(t *testing.T, m *rig.Machine, says string) {
 	t.Helper()
 	m.PowerOn()
-	if ended := m.RunToEnd(openUnit, 0); ended.Result != "exit-code" {
-		t.Errorf("krund ended with %+v, want an exit status", ended)
-	}
+	ended := m.RunToEnd(openUnit, 0)
+	must.Equal(t, ended.Result, "exit-code", "krund ended with", ended, "want an exit status")
 	m.WaitUp()
 	journal := m.Log("open")
 	for _, want := range []string{says, "the unit " + openUnit + " is disabled, and the next boots are " +
@@ -173,9 +169,8 @@ func givenUp(t *testing.T, m *rig.Machine, says string) {
 		"RIG-TOLD stopped open: cannot be started\n") || !strings.Contains(told, says) {
 		t.Errorf("want one notification with %q, got:\n%s\nthe journal:\n%s", says, told, journal)
 	}
-	if state, _ := m.Try("systemctl is-enabled " + openUnit); state != "disabled" {
-		t.Errorf("the unit is %s, want disabled", state)
-	}
+	state, _ := m.Try("systemctl is-enabled " + openUnit)
+	must.Equal(t, state, "disabled", "the unit is", "want disabled")
 	untouched(t, m)
 }
 
@@ -185,12 +180,10 @@ func ordinaryAgain(t *testing.T, m *rig.Machine) {
 	told, _ := m.Try("cat /srv/told")
 	m.Reboot()
 	must.Equal(t, m.WaitRunning(), "running", "the system", "want running")
-	if out := m.Log("open"); strings.Contains(out, "krund") {
-		t.Errorf("krund ran in an ordinary boot:\n%s", out)
-	}
-	if again, _ := m.Try("cat /srv/told"); again != told {
-		t.Errorf("another notification was sent:\n%s", again)
-	}
+	out := m.Log("open")
+	must.Be(t, !strings.Contains(out, "krund"), "krund ran in an ordinary boot", out)
+	again, _ := m.Try("cat /srv/told")
+	must.Equal(t, again, told, "another notification was sent")
 	untouched(t, m)
 }
 
@@ -232,18 +225,15 @@ func notMounted(t *testing.T, m *rig.Machine) {
 	untouched(t, m)
 	must.Equal(t, m.Sh("ls -A "+openDirectory), "", "on the empty mount point there")
 	must.Equal(t, m.Sh("systemctl is-enabled "+openUnit), "enabled", "the unit", "want enabled")
-	if failed := m.Sh("systemctl --failed --plain --no-legend"); !strings.Contains(failed,
-		"srv-krund-open.krun.mount") || strings.Contains(failed, openUnit) {
-		t.Errorf("failed units, want only the mount of the disk:\n%s", failed)
-	}
-	if log := m.Log("open"); strings.Contains(log, "krund: ") {
-		t.Errorf("krund was started:\n%s", log)
-	}
+	failed := m.Sh("systemctl --failed --plain --no-legend")
+	must.Be(t, strings.Contains(failed, "srv-krund-open.krun.mount") && !strings.Contains(failed, openUnit),
+		"failed units, want only the mount of the disk", failed)
+	log := m.Log("open")
+	must.Be(t, !strings.Contains(log, "krund: "), "krund was started", log)
 	m.Sh("mv /srv/open.krun /srv/disk")
 	m.Send("systemctl reboot")
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %s", off.Reason)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
 	execution(t, m)
 	must.Be(t, m.Disk().Text("/srv/disk/schedule") != "", "no schedule")
 }

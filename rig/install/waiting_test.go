@@ -42,15 +42,13 @@ func letGo(m *rig.Machine) {
 // usual.
 func heldBoot(t *testing.T, m *rig.Machine, why string) {
 	t.Helper()
-	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
-		t.Errorf("krund ended with %+v, want a success", ended)
-	}
+	ended := m.RunToEnd(askUnit, 0)
+	must.Equal(t, ended.Result, "success", "krund ended with", ended, "want a success")
 	m.WaitUp()
 	must.Equal(t, m.WaitRunning(), "running", "the system", "want running")
-	if out := m.Sh("journalctl -b -o cat -u " + askUnit); !strings.Contains(out, "nothing is run") ||
-		!strings.Contains(out, why) {
-		t.Errorf("the journal does not say %q:\n%s", why, out)
-	}
+	out := m.Sh("journalctl -b -o cat -u " + askUnit)
+	must.Be(t, strings.Contains(out, "nothing is run") && strings.Contains(out, why),
+		"the journal does not say", why, out)
 }
 
 // TestHoldResumeAndStop: users get ordinary boots when they want them, and the experiment continues
@@ -69,9 +67,8 @@ func TestHoldResumeAndStop(t *testing.T) {
 
 	m.SetKernelArguments(rig.Tickless)
 	m.PowerOn() // makes the schedule
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %s", off.Reason)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitConsole(rig.Running)
@@ -80,9 +77,8 @@ func TestHoldResumeAndStop(t *testing.T) {
 		t.Errorf("krunctl hold says:\n%s", out)
 	}
 	m.Send(rig.GoOn)
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %s", off.Reason)
-	}
+	off = m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
 	m.PowerOn()
 	heldBoot(t, m, "krunctl resume "+askDirectory)
 	must.Contain(t, m.Sh("krunctl resume "+askConfig), "resumed", "krunctl resume")
@@ -96,12 +92,10 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.WaitConsole(rig.Running)
 	must.Contain(t, m.Sh("krunctl stop "+askConfig), "after", "krunctl stop")
 	m.Sh(rig.GoOn)
-	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
-		t.Errorf("krund ended with %+v after krunctl stop", ended)
-	}
-	if state, _ := m.Try("systemctl is-enabled " + askUnit); state != "disabled" {
-		t.Errorf("after krunctl stop the unit is %s, want disabled", state)
-	}
+	ended := m.RunToEnd(askUnit, 0)
+	must.Equal(t, ended.Result, "success", "krund ended with", ended, "after krunctl stop")
+	state, _ := m.Try("systemctl is-enabled " + askUnit)
+	must.Equal(t, state, "disabled", "after krunctl stop the unit is", "want disabled")
 	m.Shutdown()
 	e := m.Experiment(askDirectory)
 	for _, problem := range e.Problems() {
@@ -116,9 +110,8 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.WaitRunning()
 	m.Sh("krunctl enable --start " + askConfig)
 	letGo(m)
-	if ended := m.RunToEnd(askUnit, 1); ended.Result != "success" {
-		t.Errorf("krund ended with %+v after krunctl enable --start", ended)
-	}
+	ended = m.RunToEnd(askUnit, 1)
+	must.Equal(t, ended.Result, "success", "krund ended with", ended, "after krunctl enable --start")
 	m.Shutdown()
 	complete(t, m.Experiment(askDirectory), 3)
 }
@@ -138,9 +131,8 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	m.Sh("systemctl is-enabled noise.service noise.timer")
 	m.SetKernelArguments(rig.Tickless + " systemd.unit=bench.target")
 	m.Reboot() // makes the schedule
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %s", off.Reason)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
 	for boot := range 3 {
 		m.PowerOn()
 		m.WaitUp()
@@ -158,14 +150,12 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 		}
 		m.Send(rig.GoOn)
 		if boot < 2 {
-			if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-				t.Fatalf("off by %s", off.Reason)
-			}
+			off := m.WaitOff()
+			must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
 		}
 	}
-	if ended := m.RunToEnd(askUnit, 0); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(askUnit, 0)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.SetKernelArguments(rig.Tickless)
 	m.PowerCut() // the command that let it continue was the last one of that boot
 	m.PowerOn()
@@ -173,9 +163,8 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	m.WaitRunning()
 	state := m.Sh("systemctl is-active multi-user.target noise.service noise.timer")
 	must.Equal(t, state, "active\nactive\nactive", "after the end multi-user.target, service and timer are")
-	if out := m.Sh("journalctl -b -o cat -u " + askUnit); strings.Contains(out, "krund") {
-		t.Errorf("krund ran in the ordinary boot:\n%s", out)
-	}
+	out := m.Sh("journalctl -b -o cat -u " + askUnit)
+	must.Be(t, !strings.Contains(out, "krund"), "krund ran in the ordinary boot", out)
 	m.Shutdown()
 	complete(t, m.Experiment(askDirectory), 3)
 }

@@ -55,9 +55,8 @@ func TestRunOnAConsoleRestartsNothing(t *testing.T) {
 	}
 	unchanged(enable + " and a no")
 	m.Send(onTerminal(`y\n`, enable))
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %q, want a reboot", off.Reason)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason, "want a reboot")
 	m.PowerOn()
 	if off, ended := m.WaitOffOrEnded(rig.UnitOf(name)); ended || off.Reason != rig.OffRebooted {
 		t.Fatalf("off by %q, ended %v; want a reboot after an execution", off.Reason, ended)

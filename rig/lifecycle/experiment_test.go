@@ -95,9 +95,8 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	m.WaitRunning()
 	must.Equal(t, m.Sh(settings), before, "the machine was not restored.\nbefore", "after")
 	must.Equal(t, m.Sh(belongings), owned, "the machine has not what it had.\nbefore", "after")
-	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
-		t.Errorf("the unit is %s, want disabled", state)
-	}
+	state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name))
+	must.Equal(t, state, "disabled", "the unit is", "want disabled")
 	m.Shutdown()
 	e := m.Experiment(directory)
 	for _, problem := range e.Problems() {

@@ -92,9 +92,8 @@ func TestSoftRebootIsRefused(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
-	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "exit-code" {
-		t.Errorf("krund ended with %+v, want an exit status", ended)
-	}
+	ended := m.RunToEnd(rig.UnitOf(name), 0)
+	must.Equal(t, ended.Result, "exit-code", "krund ended with", ended, "want an exit status")
 	must.Contain(t, m.Log(name), "soft reboots came with version 254", "the log")
 	m.Shutdown()
 }

@@ -215,9 +215,8 @@ func same(a, b stop.Group) bool {
 // decision says, and all other slots must be skipped.
 func (s *stopExperiment) end() {
 	if enabled(s.t, s.m) {
-		if ended := s.m.RunToEnd(rig.UnitOf(name), 2*stopSlots); ended.Result != "success" {
-			s.t.Errorf("krund ended with %+v", ended)
-		}
+		ended := s.m.RunToEnd(rig.UnitOf(name), 2*stopSlots)
+		must.Equal(s.t, ended.Result, "success", "krund ended with", ended)
 		s.m.WaitUp()
 		s.m.Shutdown()
 	}

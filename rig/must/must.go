@@ -123,8 +123,10 @@ func message(text string, about []any) string {
 		return text
 	}
 	for i, a := range about {
-		switch a.(type) {
+		switch a := a.(type) {
 		case string, error, fmt.Stringer:
+		case []byte:
+			about[i] = string(a)
 		default:
 			about[i] = fmt.Sprintf("%+v", a)
 		}

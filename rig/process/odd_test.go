@@ -64,9 +64,8 @@ func (want expectation) compare(t *testing.T, r results.Record) {
 			t.Errorf("no reason says %q", text)
 		}
 	}
-	if n := r.Process.Strays; want.strays < 0 && n > 0 || n < want.strays {
-		t.Errorf("%d strays, want %d", n, max(want.strays, 0))
-	}
+	n := r.Process.Strays
+	must.Be(t, (want.strays >= 0 || n <= 0) && n >= want.strays, n, "strays, want", max(want.strays, 0))
 	must.Be(t, !r.Process.TimedOut && r.Process.OOMKills <= 0, "timed out", r.Process.TimedOut,
 		r.Process.OOMKills, "OOM kills")
 	if want.check != nil {

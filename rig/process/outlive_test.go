@@ -31,9 +31,8 @@ func timedOut(t *testing.T, r results.Record) {
 	// Not a measurement: it only checks that the end was neither early nor delayed by anything but
 	// the deadline. A busy host takes its time.
 	const limit = 30 * time.Second
-	if wall := time.Duration(r.Process.WallNS); wall < limit || wall > limit+rig.Scaled(20*time.Second) {
-		t.Errorf("ended after %v", wall)
-	}
+	wall := time.Duration(r.Process.WallNS)
+	must.Be(t, wall >= limit && wall <= limit+rig.Scaled(20*time.Second), "ended after", wall)
 	if len(r.Process.Findings) > 0 && slices.ContainsFunc(r.Process.Findings,
 		func(s string) bool { return strings.Contains(s, "could not be killed") }) {
 		t.Errorf("findings %q", r.Process.Findings)
@@ -67,9 +66,8 @@ func held(t *testing.T, m *rig.Machine) {
 	t.Log("continues where it stopped")
 	m.RunExperiment(holding.name)
 	m.Sh("fsfreeze -u /mnt/frozen && until umount /mnt/frozen; do sleep 0.1; done")
-	if out, _ := m.Try("pgrep -u krun -l"); out != "" {
-		t.Errorf("still there: %s", out)
-	}
+	out, _ := m.Try("pgrep -u krun -l")
+	must.Equal(t, out, "", "still there")
 }
 
 func heldRecords(t *testing.T, e *rig.Experiment) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // stock is what exists on a machine and could be left behind by an experiment, by kind: sorted
@@ -41,14 +42,12 @@ func takeStock(m *rig.Machine) stock {
 func (s stock) compare(t *testing.T, after stock) {
 	for kind, was := range s {
 		for _, line := range after[kind] {
-			if _, there := slices.BinarySearch(was, line); !there {
-				t.Errorf("%s: new: %s", kind, line)
-			}
+			_, there := slices.BinarySearch(was, line)
+			must.Be(t, there, kind, "new", line)
 		}
 		for _, line := range was {
-			if _, there := slices.BinarySearch(after[kind], line); !there {
-				t.Errorf("%s: gone: %s", kind, line)
-			}
+			_, there := slices.BinarySearch(after[kind], line)
+			must.Be(t, there, kind, "gone", line)
 		}
 	}
 }

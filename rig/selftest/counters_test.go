@@ -15,32 +15,27 @@ func TestMovingCounters(t *testing.T) {
 	m.WaitRunning()
 	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo performance >$p/scaling_governor; done")
 	const mperf, aperf = 0xe7, 0xe8
-	if ratio := aperfRatio(t, m); ratio < 0.99 || ratio > 1.05 {
-		t.Errorf("APERF/MPERF at full speed is %.3f, want about 1", ratio)
-	}
+	ratio := aperfRatio(t, m)
+	must.Be(t, ratio >= 0.99 && ratio <= 1.05, "APERF/MPERF at full speed is", ratio, "want about 1")
 	m.Sh("for p in /sys/devices/system/cpu/cpufreq/policy*; do echo powersave >$p/scaling_governor; done")
 	msr(t, m, aperf) // up to here at the old frequency
-	if ratio := aperfRatio(t, m); ratio < 0.2 || ratio > 0.35 {
-		t.Errorf("APERF/MPERF at 800 of 3000 MHz is %.3f, want about 0.27", ratio)
-	}
+	ratio = aperfRatio(t, m)
+	must.Be(t, ratio >= 0.2 && ratio <= 0.35, "APERF/MPERF at 800 of 3000 MHz is", ratio, "want about 0.27")
 	m.SetClockRatio(90)
 	msr(t, m, aperf)
-	if ratio := aperfRatio(t, m); ratio < 0.85 || ratio > 0.95 {
-		t.Errorf("APERF/MPERF at 90 %% is %.3f", ratio)
-	}
+	ratio = aperfRatio(t, m)
+	must.Be(t, ratio >= 0.85 && ratio <= 0.95, "APERF/MPERF at 90 % is", ratio)
 	m.SetMSRFaults(rig.FaultStuck)
 	msr(t, m, aperf)
 	if a, b := msr(t, m, aperf), msr(t, m, aperf); a != b {
 		t.Errorf("a stuck counter moved from %d to %d", a, b)
 	}
 	m.SetMSRFaults(rig.FaultUnreadable)
-	if out, status := m.Try(readMSR(mperf)); status == 0 {
-		t.Errorf("an unreadable counter reads %s", out)
-	}
+	out, status := m.Try(readMSR(mperf))
+	must.Be(t, status != 0, "an unreadable counter reads", out)
 	m.SetMSRFaults(0)
-	if out, status := m.Try(readMSR(0xdeadbeef)); status == 0 {
-		t.Errorf("an MSR that does not exist reads %s", out)
-	}
+	out, status = m.Try(readMSR(0xdeadbeef))
+	must.Be(t, status != 0, "an MSR that does not exist reads", out)
 }
 
 func readMSR(reg uint32) string {

@@ -78,9 +78,8 @@ func bootsDebian(t *testing.T, m *rig.Machine) {
 	must.Equal(t, m.Sh("stat -c '%U %a' '/srv/a new' /srv/a\\ new/directory/*"), "root 755\nroot 644",
 		"owner and mode of what the payload made")
 	m.WaitConsole(`^HELLO from a unit$`)
-	if _, status := m.Try("exit 3"); status != 3 {
-		t.Errorf("exit status of a command is %d, want 3", status)
-	}
+	_, status := m.Try("exit 3")
+	must.Equal(t, status, 3, "exit status of a command is", "want 3")
 }
 
 func temperature(t *testing.T, m *rig.Machine) {
@@ -108,9 +107,8 @@ func secondSensor(t *testing.T, m *rig.Machine) {
 
 func governor(t *testing.T, m *rig.Machine) {
 	policy := "/sys/devices/system/cpu/cpufreq/policy"
-	if got := m.Sh("cat " + policy + "1/scaling_driver"); got != "acpi-cpufreq" {
-		t.Fatalf("driver is %s, want acpi-cpufreq", got)
-	}
+	got := m.Sh("cat " + policy + "1/scaling_driver")
+	must.Need(t, got == "acpi-cpufreq", "driver is", got, "want acpi-cpufreq")
 	for _, step := range []struct {
 		governor string
 		mhz      int
@@ -124,9 +122,8 @@ func governor(t *testing.T, m *rig.Machine) {
 	if a, b := m.PState(0), m.PState(1); a != 800 || b != 1800 {
 		t.Errorf("CPUs are at %d and %d MHz, want 800 and 1800", a, b)
 	}
-	if _, status := m.Try("echo no-such-governor >" + policy + "0/scaling_governor"); status == 0 {
-		t.Error("a governor that does not exist was accepted")
-	}
+	_, status := m.Try("echo no-such-governor >" + policy + "0/scaling_governor")
+	must.Be(t, status != 0, "a governor that does not exist was accepted")
 	m.Sh("echo ondemand >" + policy + "1/scaling_governor") // a module, loaded by its name
 }
 
@@ -260,14 +257,12 @@ func panics(t *testing.T, m *rig.Machine) {
 	m.SetKernelArguments(rig.PanicReboots)
 	m.PowerOn()
 	m.WaitUp()
-	if got := m.Sh("cat /sys/devices/system/cpu/nohz_full"); got != "" && got != "(null)" {
-		t.Errorf("nohz_full is %q, want nothing", got)
-	}
+	got := m.Sh("cat /sys/devices/system/cpu/nohz_full")
+	must.Be(t, got == "" || got == "(null)", "nohz_full is", got, "want nothing")
 	m.Send("echo c >/proc/sysrq-trigger")
 	must.Equal(t, m.WaitOff().Reason, rig.OffRebooted, "the machine ended with")
-	if reason, ok := rig.Panic(m.ConsoleOfThisStart()); !ok || !strings.Contains(reason, "sysrq") {
-		t.Errorf("panic %v, reason %q; want one by sysrq", ok, reason)
-	}
+	reason, ok := rig.Panic(m.ConsoleOfThisStart())
+	must.Be(t, ok && strings.Contains(reason, "sysrq"), "panic", ok, "reason", reason, "want one by sysrq")
 }
 
 func number(t *testing.T, text string) int {

@@ -21,9 +21,8 @@ func TestHotAndCold(t *testing.T) {
 	m.SetTemperature(0, 60)
 	atTheGate(m)
 	m.Sh("sleep 12") // longer than the polling interval
-	if got, _ := m.Try("pgrep -au krun"); got != "" {
-		t.Errorf("something runs while the machine is too hot: %s", got)
-	}
+	got, _ := m.Try("pgrep -au krun")
+	must.Equal(t, got, "", "something runs while the machine is too hot")
 	fell := guestNow(t, m)
 	m.SetTemperature(0, 42.5) // within 3 degrees
 	rebooted(t, m)
@@ -37,9 +36,8 @@ func TestHotAndCold(t *testing.T) {
 	})
 	rose := guestNow(t, m)
 	m.SetTemperature(1, 37.5)
-	if ended := m.RunToEnd(rig.UnitOf(name), 0); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(rig.UnitOf(name), 0)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.Shutdown()
 	e := m.Experiment(directory)
 	for _, problem := range e.Problems() {
@@ -55,12 +53,10 @@ func TestHotAndCold(t *testing.T) {
 				i+1, celsius(r.Base), celsius(r.Before), celsius(r.After), want)
 		}
 	}
-	if began := e.Records[0].Started; began.Before(fell) {
-		t.Errorf("the first execution began at %v, the temperature fell at %v", began, fell)
-	}
-	if began := e.Records[1].Started; began.Before(rose) {
-		t.Errorf("the second execution began at %v, the temperature rose at %v", began, rose)
-	}
+	began := e.Records[0].Started
+	must.Be(t, !began.Before(fell), "the first execution began at", began, "the temperature fell at", fell)
+	began = e.Records[1].Started
+	must.Be(t, !began.Before(rose), "the second execution began at", began, "the temperature rose at", rose)
 }
 
 // ticks returns krund's processor time in hundredths of a second.
@@ -95,15 +91,13 @@ func TestItStaysHot(t *testing.T) {
 		!strings.Contains(told, "60.0 C, base 40.0 C") || !strings.Contains(told, "[temperature]") {
 		t.Errorf("a notification was sent:\n%s", told)
 	}
-	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state == "enabled" {
-		t.Error("the unit is still enabled")
-	}
+	state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name))
+	must.Be(t, state != "enabled", "the unit is still enabled")
 	m.Reboot()
 	m.WaitRunning()
 	must.Equal(t, stopped, m.Sh(frequencies), "krund has left", "want as in an ordinary boot")
-	if got, status := m.Try("pgrep -a krund"); status == 0 {
-		t.Errorf("in an ordinary boot there is %s", got)
-	}
+	got, status := m.Try("pgrep -a krund")
+	must.Be(t, status != 0, "in an ordinary boot there is", got)
 	m.Shutdown()
 	e := m.Experiment(directory)
 	must.Be(t, len(e.Records) == 0 && e.Count(schedule.Outstanding) == 2 && e.Slots[0].Attempts == 0,

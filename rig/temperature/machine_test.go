@@ -52,9 +52,8 @@ func hardware(t *testing.T, gate string) *rig.Machine {
 // rebooted waits until the machine has restarted itself, which leaves it off.
 func rebooted(t *testing.T, m *rig.Machine) {
 	t.Helper()
-	if off := m.WaitOff(); off.Reason != rig.OffRebooted {
-		t.Fatalf("the machine ended with %s, want a reboot", off.Reason)
-	}
+	off := m.WaitOff()
+	must.Need(t, off.Reason == rig.OffRebooted, "the machine ended with", off.Reason, "want a reboot")
 }
 
 // atTheGate starts the machine, and returns when krund is about to read the temperatures.

@@ -88,15 +88,14 @@ func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
 		return
 	}
 	must.Need(t, status == 0 && len(e.Records) == 3, "krund ended with status", status, "after",
-		len(e.Records), "records, want 0 and 3", string(out))
+		len(e.Records), "records, want 0 and 3", out)
 	for i, r := range e.Records {
 		about := slices.ContainsFunc(r.Reasons, func(s string) bool {
 			return strings.Contains(s, "lm75@") &&
 				strings.Contains(s, "cannot be read")
 		})
 		must.Be(t, about == (i > 0), "execution", i+1, r.Reasons, "want a remark about the sensor", i > 0)
-		if n := len(r.Machine.Temperatures.Before); (n == 3) != (i == 0) {
-			t.Errorf("execution %d has %d readings", i+1, n)
-		}
+		n := len(r.Machine.Temperatures.Before)
+		must.Equal(t, (n == 3), (i == 0), "execution", i+1, "has", n, "readings")
 	}
 }

@@ -66,16 +66,14 @@ func TestSumsAreLongDoubleSums(t *testing.T) {
 				x[i] = kind(r, i)
 			}
 			sums, squares, wantMean, wantVariance := plain(x)
-			if got := CumSum(x); !slices.Equal(got, sums) {
-				t.Fatalf("kind %d, %d values: sums %v, want %v", k, len(x), got, sums)
-			}
+			got := CumSum(x)
+			must.Need(t, slices.Equal(got, sums), "kind", k, len(x), "values: sums", got, "want", sums)
 			if got := CumSumSquares(x); !slices.Equal(got, squares) {
 				t.Fatalf("kind %d, %d values: sums of squares %v, want %v", k, len(x), got, squares)
 			}
-			if mean, variance := Moments(x); mean != wantMean || variance != wantVariance {
-				t.Fatalf("kind %d, %d values: mean %v, variance %v, want %v and %v", k, len(x), mean,
-					variance, wantMean, wantVariance)
-			}
+			mean, variance := Moments(x)
+			must.Need(t, mean == wantMean && variance == wantVariance, "kind", k, len(x), "values: mean",
+				mean, "variance", variance, "want", wantMean, "and", wantVariance)
 		}
 	}
 }
@@ -103,8 +101,7 @@ func TestMomentsAsInR(t *testing.T) {
 	} {
 		must.Equal(t, c.got, c.want, c.name)
 	}
-	if mean, variance := Moments([]float64{3}); mean != 3 || variance != 0 {
-		t.Errorf("one value: mean %v, variance %v", mean, variance)
-	}
+	mean, variance := Moments([]float64{3})
+	must.Be(t, mean == 3 && variance == 0, "one value: mean", mean, "variance", variance)
 	must.Equal(t, Sum([]float64{1e16, 1, 1, -1e16}), 2, "sum", "want 2")
 }

@@ -68,9 +68,8 @@ func TestExtendedAgreesWithBigFloat(t *testing.T) {
 			t.Fatalf("case %d: %v / %d = %v", i, fa, n, reference(got))
 		}
 		want, _ := fa.Float64()
-		if got := a.Float64(); got != want {
-			t.Fatalf("case %d: %v rounds to %v, want %v", i, fa, got, want)
-		}
+		got := a.Float64()
+		must.Need(t, got == want, "case", i, fa, "rounds to", got, "want", want)
 	}
 }
 
@@ -105,8 +104,7 @@ func TestFloat64RoundTrip(t *testing.T) {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			continue
 		}
-		if got := FromFloat64(x).Float64(); got != x {
-			t.Fatalf("%v came back as %v", x, got)
-		}
+		got := FromFloat64(x).Float64()
+		must.Need(t, got == x, x, "came back as", got)
 	}
 }

@@ -22,13 +22,11 @@ func TestPercentile(t *testing.T) {
 		{"a whole position", []float64{1, 2, 4, 8, 16}, 25, 2},
 		{"one value", []float64{7}, 90, 7},
 	} {
-		if got := Percentile(c.values, c.pc); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		got := Percentile(c.values, c.pc)
+		must.Be(t, math.Abs(got-c.want) <= 1e-12, c.name, got, "want", c.want)
 	}
-	if got := Percentile(nil, 50); !math.IsNaN(got) {
-		t.Errorf("percentile of nothing: %v, want NaN", got)
-	}
+	got := Percentile(nil, 50)
+	must.Be(t, math.IsNaN(got), "percentile of nothing", got, "want NaN")
 }
 
 func TestMedianIsTheFiftiethPercentile(t *testing.T) {
@@ -41,9 +39,8 @@ func TestMedianIsTheFiftiethPercentile(t *testing.T) {
 			t.Errorf("%d values: median %v, 50th percentile %v", n, m, p)
 		}
 	}
-	if got := Median(nil); !math.IsNaN(got) {
-		t.Errorf("median of nothing: %v, want NaN", got)
-	}
+	got := Median(nil)
+	must.Be(t, math.IsNaN(got), "median of nothing", got, "want NaN")
 }
 
 func TestSpreadOfKeepsTheOrderOfItsInput(t *testing.T) {

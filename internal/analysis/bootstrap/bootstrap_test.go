@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -55,14 +54,12 @@ func TestSameForAnyNumberOfWorkers(t *testing.T) {
 		o := Options{Seed: 3, Resamples: 5000, Scheme: scheme}
 		want := must.Get(Mean(executions, o))(t)
 		for _, o.Workers = range []int{1, 2, 3, 16} {
-			if got, err := Mean(executions, o); err != nil || got != want {
-				t.Errorf("%v, %d workers: %+v, %v; want %+v", scheme, o.Workers, got, err, want)
-			}
+			got, err := Mean(executions, o)
+			must.Be(t, err == nil && got == want, scheme, o.Workers, "workers", got, err, "want", want)
 		}
 		o.Seed++
-		if got, _ := Mean(executions, o); got == want {
-			t.Errorf("%v: another seed gives the same interval", scheme)
-		}
+		got, _ := Mean(executions, o)
+		must.Be(t, got != want, scheme, "another seed gives the same interval")
 	}
 }
 
@@ -97,9 +94,8 @@ func TestRefused(t *testing.T) {
 		{"negative confidence", one, Options{Confidence: -0.5}, ErrOptions},
 		{"negative resamples", one, Options{Resamples: -1}, ErrOptions},
 	} {
-		if _, err := Mean(c.executions, c.o); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
-		}
+		_, err := Mean(c.executions, c.o)
+		must.Fail(t, err, c.want, c.name)
 	}
 }
 

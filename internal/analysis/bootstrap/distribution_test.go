@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // outliers is a series with a few values far from the others.
@@ -51,9 +53,8 @@ func TestDistributionIsThatOfDraws(t *testing.T) {
 		{"few values", [][]float64{normal(r, 20, 1, 0.01)}, true},
 	} {
 		resampler := newResampler(c.segments)
-		if drawn := resampler.means == nil; drawn != c.drawn {
-			t.Errorf("%s: values are drawn: %t, want %t", c.name, drawn, c.drawn)
-		}
+		drawn := resampler.means == nil
+		must.Equal(t, drawn, c.drawn, c.name, "values are drawn")
 		if resampler.means == nil {
 			continue
 		}
@@ -70,9 +71,8 @@ func TestDistributionIsThatOfDraws(t *testing.T) {
 					want[max(at-width, 0)], want[min(at+width, draws-1)])
 			}
 		}
-		if d := distance(got, want); d > 1.95*math.Sqrt(2.0/draws) {
-			t.Errorf("%s: distributions are up to %v apart", c.name, d)
-		}
+		d := distance(got, want)
+		must.Be(t, d <= 1.95*math.Sqrt(2.0/draws), c.name, "distributions are up to", d, "apart")
 	}
 }
 

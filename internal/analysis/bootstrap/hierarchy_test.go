@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -81,9 +80,8 @@ func TestWeightedDraws(t *testing.T) {
 
 func TestHierarchyRefusesEmptyLevels(t *testing.T) {
 	for _, values := range [][][][]float64{nil, {{}}, {{{1}}, {}}, {{{1}, {}}}} {
-		if _, err := NewHierarchy(values, Uniform, nil); !errors.Is(err, ErrEmpty) {
-			t.Errorf("%v: %v", values, err)
-		}
+		_, err := NewHierarchy(values, Uniform, nil)
+		must.Fail(t, err, ErrEmpty, values)
 	}
 	must.Refused(ParseIndex("x"))(t, "", "x was read")
 }
@@ -94,9 +92,8 @@ func TestQuantiles(t *testing.T) {
 		for i := range means {
 			means[i] = float64(n - 1 - i)
 		}
-		if low, high := Quantiles(means, 0.99); low != want[0] || high != want[1] {
-			t.Errorf("%d means: %v to %v, want %v", n, low, high, want)
-		}
+		low, high := Quantiles(means, 0.99)
+		must.Be(t, low == want[0] && high == want[1], n, "means", low, "to", high, "want", want)
 	}
 }
 

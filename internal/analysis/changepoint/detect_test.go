@@ -1,7 +1,6 @@
 package changepoint
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -43,9 +42,8 @@ func TestDetectRefuses(t *testing.T) {
 		{"NaN, distribution", []float64{1, 2, math.NaN()}, Options{Cost: EmpiricalDistribution},
 			ErrNotFinite},
 	} {
-		if _, err := Detect(c.series, c.o); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
-		}
+		_, err := Detect(c.series, c.o)
+		must.Fail(t, err, c.want, c.name)
 	}
 }
 
@@ -152,9 +150,8 @@ func TestEmpiricalCost(t *testing.T) {
 	// One quantile: the median position of sorted 1 1 2 3 4 5 6 9 is the 4th, 3.
 	f := (2 + 0.5) / 4 // of 3 1 4 1: two below 3, one equal
 	want := -2 * math.Log(15) * 4 * (f*math.Log(f) + (1-f)*math.Log(1-f))
-	if got := c.segment(0, 4); math.Abs(got-want) > 1e-12*want {
-		t.Errorf("cost %v, want %v", got, want)
-	}
+	got := c.segment(0, 4)
+	must.Be(t, math.Abs(got-want) <= 1e-12*want, "cost", got, "want", want)
 	must.Equal(t, c.segment(4, 6), 0, "cost of values all above the quantile", "want 0")
 }
 
@@ -199,22 +196,19 @@ func TestParsePenalty(t *testing.T) {
 		penalty, err := got.penalty(100, MeanVariance)
 		must.Be(t, err == nil && math.Abs(penalty-c.penalty) <= 1e-12*c.penalty, c.text, "costs", penalty,
 			err, "want", c.penalty)
-		if again, err := ParsePenalty(got.String()); err != nil || again != got {
-			t.Errorf("%q is written %q, which reads %v, %v", c.text, got, again, err)
-		}
+		again, err := ParsePenalty(got.String())
+		must.Be(t, err == nil && again == got, c.text, "is written", got, "which reads", again, err)
 	}
 	for _, text := range []string{"", "x", "-1", "NaN", "Inf", "log", "15 log m"} {
-		if p, err := ParsePenalty(text); err == nil {
-			t.Errorf("%q was taken for %v", text, p)
-		}
+		p, err := ParsePenalty(text)
+		must.Be(t, err != nil, text, "was taken for", p)
 	}
 }
 
 func TestParseCost(t *testing.T) {
 	for _, c := range []Cost{MeanVariance, Mean, EmpiricalDistribution} {
-		if got, err := ParseCost(c.String()); err != nil || got != c {
-			t.Errorf("%v: %v, %v", c, got, err)
-		}
+		got, err := ParseCost(c.String())
+		must.Be(t, err == nil && got == c, c, got, err)
 	}
 	must.Refused(ParseCost("variance"))(t, "", "unknown cost was not refused")
 }

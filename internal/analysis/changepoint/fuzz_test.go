@@ -52,8 +52,7 @@ func FuzzParsePenalty(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParsePenalty(p.String()); err != nil || again != p {
-			t.Errorf("%q is %v, and then %v, %v", text, p, again, err)
-		}
+		again, err := ParsePenalty(p.String())
+		must.Be(t, err == nil && again == p, text, p, "and then", again, err)
 	})
 }

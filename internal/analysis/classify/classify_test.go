@@ -117,9 +117,8 @@ func TestPairs(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	for _, text := range []string{"0.001", "0", "1%", "2.5%"} {
-		if d, err := ParseDelta(text); err != nil || d.String() != text {
-			t.Errorf("delta %q: %v, %v", text, d, err)
-		}
+		d, err := ParseDelta(text)
+		must.Be(t, err == nil && d.String() == text, "delta", text, d, err)
 	}
 	for text, want := range map[string]string{"0.001": "1 ms", "0.0000025": "2.5 µs", "2.5%": "2.5%"} {
 		if d, err := ParseDelta(text); err != nil || d.In("s") != want {
@@ -127,14 +126,12 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "%", "-1", "1s", "NaN", "Inf%"} {
-		if d, err := ParseDelta(text); err == nil {
-			t.Errorf("delta %q was taken for %v", text, d)
-		}
+		d, err := ParseDelta(text)
+		must.Be(t, err != nil, "delta", text, "was taken for", d)
 	}
 	for _, m := range []Mode{Paper, Relative} {
-		if got, err := ParseMode(m.String()); err != nil || got != m {
-			t.Errorf("mode %v: %v, %v", m, got, err)
-		}
+		got, err := ParseMode(m.String())
+		must.Be(t, err == nil && got == m, "mode", m, got, err)
 	}
 	must.Refused(ParseMode("study"))(t, "", "unknown mode was not refused")
 }

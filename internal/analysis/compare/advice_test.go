@@ -172,9 +172,8 @@ func TestAdviceError(t *testing.T) {
 			}
 			t.Logf("false verdicts: first look %v, new experiment %v; first look or all together %v", first,
 				alone, joined)
-			if low, _ := Binomial(alone.reached, alone.all, 0.99); low > 0.05 {
-				t.Errorf("false verdicts in the new experiment: %v", alone)
-			}
+			low, _ := Binomial(alone.reached, alone.all, 0.99)
+			must.Be(t, low <= 0.05, "false verdicts in the new experiment", alone)
 		})
 	}
 }

@@ -54,10 +54,9 @@ func TestVerdictsAgreeWithIntervals(t *testing.T) {
 			d := &f.rows[i]
 			v := d.change(noise, o)
 			verdicts[v]++
-			if problem := d.contradiction(v, o); problem != "" {
-				t.Fatalf("%s of %d keys, %d and %d executions, %s: %s: %+v", v, keys, n, m, o.Correction,
-					problem, d.tested)
-			}
+			problem := d.contradiction(v, o)
+			must.Need(t, problem == "", v, "of", keys, "keys", n, "and", m, "executions", o.Correction,
+				problem, d.tested)
 		}
 	}
 	t.Log(verdicts)

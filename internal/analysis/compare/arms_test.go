@@ -58,18 +58,16 @@ func TestArms(t *testing.T) {
 			r := mustCompare(t, side("base"), side("new"), Options{Paired: true, Null: &null, Splits: 200})
 			must.Need(t, len(r.Changes) == 3 && r.Counts[c.want] == 3 && r.Before.Arm == "base", r.Counts,
 				r.Changes[0])
-			if n := r.NullArm; len(n.Differs) != c.differs || n.Unfit != c.unfit || n.Arm != "null" {
-				t.Errorf("%+v", n)
-			}
+			n := r.NullArm
+			must.Be(t, len(n.Differs) == c.differs && n.Unfit == c.unfit && n.Arm == "null", n)
 			e := r.Changes[0]
 			if e.Key != "a:v:x" || e.Steady.BeforeExecutions != 12 || e.Null == nil ||
 				e.Steady.Freedom != 11 {
 				t.Errorf("%+v", e.Steady)
 			}
 			must.Be(t, c.want != CannotTell || strings.Contains(e.Reason, "the null arm"), e.Reason)
-			if low := r.Calibration.Low; low > 0.05 {
-				t.Errorf("calibration: %+v", r.Calibration)
-			}
+			low := r.Calibration.Low
+			must.Be(t, low <= 0.05, "calibration", r.Calibration)
 		})
 	}
 }
@@ -79,9 +77,8 @@ func TestDrift(t *testing.T) {
 	of := analyzed(t, armsOf(t, 12, 1.03, 1))
 	before, after := of, of
 	before.Arm, after.Arm = "base", "new"
-	if r := mustCompare(t, before, after, Options{}); r.Counts[CannotTell] != 3 {
-		t.Errorf("%v", r.Counts)
-	}
+	r := mustCompare(t, before, after, Options{})
+	must.Equal(t, r.Counts[CannotTell], 3, r.Counts)
 }
 
 // TestBlocksOfArms: a block counts when both arms have one completed execution in it.
@@ -106,10 +103,8 @@ func TestBlocksOfArms(t *testing.T) {
 	before.Arm, after.Arm = "base", "new"
 	r := mustCompare(t, before, after, Options{Paired: true})
 	// block 3 has no value at all, 5 and 12 have one
-	if e := r.Changes[0].Steady; e.BeforeExecutions != 9 || e.AfterExecutions != 9 ||
-		e.IncompleteBlocks != 2 {
-		t.Errorf("%+v", e)
-	}
+	e := r.Changes[0].Steady
+	must.Be(t, e.BeforeExecutions == 9 && e.AfterExecutions == 9 && e.IncompleteBlocks == 2, e)
 	for i := range d.Pairs {
 		d.Pairs[i].Executions = d.Pairs[i].Executions[:1]
 		if d.Pairs[i].Key.Arm == "new" {
@@ -119,10 +114,9 @@ func TestBlocksOfArms(t *testing.T) {
 	of = analyzed(t, d)
 	before.Doc, before.Data, after.Doc, after.Data = of.Doc, of.Data, of.Doc, of.Data
 	r = mustCompare(t, before, after, Options{Paired: true})
-	if c := r.Changes[0]; c.Steady != nil ||
-		c.Reason != "0 blocks are complete; measure at least 2, better 10" {
-		t.Error(fmt.Sprint(c.Steady, c.Reason))
-	}
+	c := r.Changes[0]
+	must.Be(t, c.Steady == nil && c.Reason == "0 blocks are complete; measure at least 2, better 10",
+		fmt.Sprint(c.Steady, c.Reason))
 }
 
 // TestNeeds: as many executions as are needed find the change with a power of 0.8. With a standard

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -92,17 +91,15 @@ func TestVerdicts(t *testing.T) {
 	after := side(t, 2, 10, 0.002, map[string]float64{"a": 0.5, "b": 0.45, "c": 0.6, "d": -0.5})
 	r := mustCompare(t, before, after, Options{})
 	for i, want := range []Verdict{Same, Better, Worse, Worse} {
-		if c := r.Changes[i]; c.Verdict != want {
-			t.Errorf("%s: %s, want %s: %+v, class %+v", c.Key, c.Verdict, want, c.Steady, c.Class)
-		}
+		c := r.Changes[i]
+		must.Equal(t, c.Verdict, want, c.Key, c.Steady, "class", c.Class)
 	}
 	b := r.Changes[1].Steady
 	must.Be(t, b.Ratio.Low <= 0.9 && b.Ratio.High >= 0.9 && b.Test == StudentT && b.Freedom == 18,
 		"effect of b", b)
 	// ten flat executions against ten without steady state: 2 / C(20, 10)
-	if d := r.Changes[3].Class; !near(d.P, 2./184756, 1e-9) || d.Verdict != Worse {
-		t.Errorf("class of d: %+v", d)
-	}
+	d := r.Changes[3].Class
+	must.Be(t, near(d.P, 2./184756, 1e-9) && d.Verdict == Worse, "class of d", d)
 	// the classes of the other keys are all the same, so that they cannot be significant
 	if r.Tests != 5 || r.TestsClass != 1 || !near(1-r.Level, partition*0.05*0.75/4, 1e-9) ||
 		r.Counts[Worse] != 2 {
@@ -120,9 +117,8 @@ func TestBelowTheMargin(t *testing.T) {
 		!strings.Contains(c.Reason, "below the margin of 1") || c.Steady.Detectable <= 0.01 {
 		t.Errorf("%s, %s; %+v", c.Verdict, c.Reason, c.Steady)
 	}
-	if c := mustCompare(t, before, after, Options{Margin: 0.003}).Changes[0]; c.Verdict != Worse {
-		t.Errorf("with a margin of 0.3 %%: %s, %s", c.Verdict, c.Reason)
-	}
+	c = mustCompare(t, before, after, Options{Margin: 0.003}).Changes[0]
+	must.Equal(t, c.Verdict, Worse, "with a margin of 0.3 %", c.Reason)
 }
 
 // TestMirror: exchanging the sides turns each verdict, and inverts each ratio.
@@ -186,9 +182,8 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 			must.Need(t, got.Verdict == c.want && got.Steady != nil && (got.Steady.Ratio != nil) == c.ratio,
 				got.Verdict, got.Steady, "class", got.Class)
 			must.Be(t, got.Verdict != CannotTell || got.Reason != "", "no reason")
-			if p := got.Steady.P; !(p >= 0 && p <= 1) {
-				t.Errorf("p is %v", p)
-			}
+			p := got.Steady.P
+			must.Be(t, p >= 0 && p <= 1, "p is", p)
 		})
 	}
 }
@@ -230,9 +225,8 @@ func TestCannotTell(t *testing.T) {
 	}
 	for _, want := range []string{"completed executions: 1 before, 5 after", "only before has this key",
 		"only after has this key"} {
-		if c := r.Changes[0]; !strings.HasPrefix(c.Reason, want) {
-			t.Errorf("%s: %q", c.Key, c.Reason)
-		}
+		c := r.Changes[0]
+		must.Be(t, strings.HasPrefix(c.Reason, want), c.Key, c.Reason)
 		r.Changes = r.Changes[1:]
 	}
 	same := side(t, 3, 8, 0.002, one)
@@ -302,9 +296,8 @@ func TestRefuses(t *testing.T) {
 	other := *a.Doc
 	other.Parameters.Delta.Value = 0.5
 	for _, b := range []Side{{Doc: &other, Data: a.Data}, {Doc: a.Doc, Data: &dataset.Dataset{}}} {
-		if _, err := Of(a, b, Options{}); !errors.Is(err, ErrDifferent) {
-			t.Errorf("got %v", err)
-		}
+		_, err := Of(a, b, Options{})
+		must.Fail(t, err, ErrDifferent)
 	}
 }
 

@@ -38,9 +38,8 @@ func TestInstrumentedApart(t *testing.T) {
 		mixed.Counts)
 	instrument(before.Data, "events", isA)
 	alike := mustCompare(t, analyzed(t, before.Data), analyzed(t, after.Data), Options{})
-	if a := alike.Changes[0]; a.Apart() || a.Verdict != Worse || a.InstrumentBefore != "events" {
-		t.Errorf("%+v", a)
-	}
+	a = alike.Changes[0]
+	must.Be(t, !a.Apart() && a.Verdict == Worse && a.InstrumentBefore == "events", a)
 	instrument(before.Data, "columns", isA)
 	other := mustCompare(t, analyzed(t, before.Data), analyzed(t, after.Data), Options{})
 	must.Be(t, other.Changes[0].Apart(), "columns with events", other.Changes[0])
@@ -63,8 +62,7 @@ func TestInstrumentedArms(t *testing.T) {
 		must.Equal(t, r.Counts[c.want], 3, "cost of", c.costOf, r.Counts, r.Changes[0].Reason)
 		warned := len(r.Warnings) == 1 && r.Warnings[0].Code == "instrument_cost"
 		must.Equal(t, warned, (c.costOf != nil), "cost of", c.costOf, r.Warnings)
-		if r := mustCompare(t, other, base, Options{Paired: true}); r.Counts[mirror(c.want)] != 3 {
-			t.Errorf("cost of %q, exchanged: %v", c.costOf, r.Counts)
-		}
+		r = mustCompare(t, other, base, Options{Paired: true})
+		must.Equal(t, r.Counts[mirror(c.want)], 3, "cost of", c.costOf, "exchanged", r.Counts)
 	}
 }

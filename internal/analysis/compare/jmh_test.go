@@ -29,9 +29,8 @@ func TestJMH(t *testing.T) {
 	c := scenario{table: split}.run(jmhTables, 1)
 	c.log(t, "JMH, 21 benchmarks, 5 against 5")
 	c.check(t, "JMH", 0.05)
-	if rate := float64(c.falseTables) / float64(c.tables); rate > 0.05 {
-		t.Errorf("%d of %d tables have a false verdict", c.falseTables, c.tables)
-	}
+	rate := float64(c.falseTables) / float64(c.tables)
+	must.Be(t, rate <= 0.05, c.falseTables, "of", c.tables, "tables have a false verdict")
 	must.Be(t, c.without <= 0, c.without, "keys have no effect")
 	for i := range injected {
 		must.Be(t, i <= 0 || c.found[i] >= c.foundWelch[i], "a factor of", injected[i], "was found in",

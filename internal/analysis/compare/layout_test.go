@@ -51,9 +51,8 @@ func TestLayout(t *testing.T) {
 	must.Be(t, large != nil && large.Share >= 0.9 && large.Low >= 0.8 && large.Blocks == 20, large)
 	none := compared(random, 0, true).Changes[0].Layout
 	must.Be(t, none != nil && none.Low <= 0 && none.High >= none.Share, none)
-	if l := compared(random, 0.01, false).Changes[0].Layout; l != nil {
-		t.Errorf("unpaired: %+v", l)
-	}
+	l := compared(random, 0.01, false).Changes[0].Layout
+	must.Be(t, l == nil, "unpaired", l)
 	fixed := compared(dataset.Info{Layout: dataset.LayoutFixed, Blocked: true}, 0.01, true)
 	if fixed.Changes[0].Layout != nil || !slices.Contains(codesOf(fixed), "one_layout") {
 		t.Errorf("%+v, %q", fixed.Changes[0].Layout, codesOf(fixed))

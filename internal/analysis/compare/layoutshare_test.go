@@ -25,9 +25,8 @@ func TestNothingToEstimate(t *testing.T) {
 		"no blocks": nil, "two blocks": {{1, 2}, {2, 1}}, "one arm": {{1}, {2}, {3}, {4}},
 		"no noise": {{1, 2}, {1, 2}, {1, 2}},
 	} {
-		if s, ok := layoutShares(blocks); ok {
-			t.Errorf("%s: %+v", name, s)
-		}
+		s, ok := layoutShares(blocks)
+		must.Be(t, !ok, name, s)
 	}
 }
 

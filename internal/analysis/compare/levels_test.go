@@ -37,9 +37,8 @@ func TestMachineLevels(t *testing.T) {
 	for i, want := range []float64{-2, -1, 3} {
 		m := k.Levels[i]
 		for j, got := range []float64{float64(m.Relative), float64(m.Low), float64(m.High)} {
-			if w := math.Expm1(want + []float64{0, -half, half}[j]); math.Abs(got-w) > 1e-5*(1+math.Abs(w)) {
-				t.Errorf("%s: %v, want %v", m.Machine, got, w)
-			}
+			w := math.Expm1(want + []float64{0, -half, half}[j])
+			must.Be(t, math.Abs(got-w) <= 1e-5*(1+math.Abs(w)), m.Machine, got, "want", w)
 		}
 	}
 	half = q * math.Sqrt(2./3)
@@ -94,8 +93,7 @@ func TestMachineLevelsSentence(t *testing.T) {
 			[]KeyMachines{of("a", 0.03), of("b", 0.08)}, same...),
 	} {
 		l := MachineLevels(keys, 0.95, 1)
-		if got := l.String(); got != want || l.Omitted != max(len(keys)-1, 0) {
-			t.Errorf("%q, want %q; %+v", got, want, l)
-		}
+		got := l.String()
+		must.Be(t, got == want && l.Omitted == max(len(keys)-1, 0), got, "want", want, l)
 	}
 }

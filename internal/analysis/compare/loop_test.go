@@ -34,9 +34,8 @@ func TestMovedWork(t *testing.T) {
 	withLoop(after.Data, "d", 0.25, 0.25)
 	r := mustCompare(t, analyzed(t, before.Data), analyzed(t, after.Data), Options{})
 	for i, want := range []Verdict{CannotTell, Better, Better, CannotTell} {
-		if c := r.Changes[i]; c.Verdict != want || c.Apart() != (want == CannotTell) {
-			t.Errorf("%s: %s, %s", c.Key, c.Verdict, c.Reason)
-		}
+		c := r.Changes[i]
+		must.Be(t, c.Verdict == want && c.Apart() == (want == CannotTell), c.Key, c.Verdict, c.Reason)
 	}
 	if why := r.Changes[0].Reason; !strings.HasPrefix(why,
 		"the iterations cover 100 % of the loop before and 0.02 % after: 0 and 0.5 s of each lie outside") {

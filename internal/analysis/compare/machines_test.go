@@ -41,9 +41,8 @@ func TestAnalysisOfVariance(t *testing.T) {
 	a := analysisOf([][]float64{{1, 2, 3}, {2, 3, 4}, {6, 7, 8}})
 	must.Be(t, close9(a.p, 1./512) && close9(a.share, 20./23), a)
 	for _, groups := range [][][]float64{nil, {{1, 2}}, {{1}, {2}}, {{1, 1}, {2, 2}}} {
-		if a := analysisOf(groups); !math.IsNaN(a.p) {
-			t.Errorf("%v: %+v", groups, a)
-		}
+		a := analysisOf(groups)
+		must.Be(t, math.IsNaN(a.p), groups, a)
 	}
 	// the same values on three machines: by rounding, the variance between them is a little below 0
 	r := rand.New(rand.NewPCG(3, 3))
@@ -52,15 +51,13 @@ func TestAnalysisOfVariance(t *testing.T) {
 		for i := range same {
 			same[i] = 14 + 0.001*r.NormFloat64()
 		}
-		if a := analysisOf([][]float64{same, same, same}); !(a.p > 0.999 && a.share == 0) {
-			t.Fatalf("%+v", a)
-		}
+		a := analysisOf([][]float64{same, same, same})
+		must.Need(t, a.p > 0.999 && a.share == 0, a)
 	}
 	// changes of 1, 1 and 4 with 2 against 2 values each: between (3 w=1: 6)/2, residual 3/6
 	cells := [][]float64{{0, 1}, {1, 2}, {5, 6}, {6, 7}, {0, 1}, {4, 5}}
-	if p := interaction(cells); !close9(p, 1./(1+2*3/0.5/6)/(1+2*3/0.5/6)/(1+2*3/0.5/6)) {
-		t.Errorf("%v", p)
-	}
+	p := interaction(cells)
+	must.Be(t, close9(p, 1./(1+2*3/0.5/6)/(1+2*3/0.5/6)/(1+2*3/0.5/6)), p)
 }
 
 // onMachines are three keys in two arms, 15 blocks on three machines, of which the third is 8%
@@ -133,16 +130,13 @@ func close9(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 // TestWelchAnalysis: R 4.2.2, oneway.test.
 func TestWelchAnalysis(t *testing.T) {
 	groups := [][]float64{{1, 2, 3, 4, 5}, {2, 4, 6, 8}, {10, 11, 15, 16, 18}}
-	if p := welchOf(groups); !close9(p, 0.00205857911926427) {
-		t.Errorf("%.15g", p)
-	}
-	if a := analysisOf(groups); !close9(a.p, 0.00205857911926427) {
-		t.Errorf("%+v", a)
-	}
+	p := welchOf(groups)
+	must.Be(t, close9(p, 0.00205857911926427), p)
+	a := analysisOf(groups)
+	must.Be(t, close9(a.p, 0.00205857911926427), a)
 	// values of a machine that are all equal have no variance of their own
-	if a := analysisOf([][]float64{{1, 1, 1, 1}, {1, 2, 3, 4}}); !(a.p > 0 && a.p < 1) {
-		t.Errorf("%+v", a)
-	}
+	a = analysisOf([][]float64{{1, 1, 1, 1}, {1, 2, 3, 4}})
+	must.Be(t, a.p > 0 && a.p < 1, a)
 }
 
 // TestLevelsOf: the machines of each arm are compared apart.

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"errors"
 	"math"
 	"testing"
 
@@ -50,8 +49,7 @@ func TestNoiseFloorTooFew(t *testing.T) {
 		"two executions": {{1}, {1}}, "no iterations": {{1}, {1}, {}}, "a time of 0": {{1}, {1}, {0}},
 		"not a number": {{1}, {1}, {math.NaN()}},
 	} {
-		if _, err := NoiseFloorOf(list); !errors.Is(err, ErrFloorTooFew) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := NoiseFloorOf(list)
+		must.Fail(t, err, ErrFloorTooFew, name)
 	}
 }

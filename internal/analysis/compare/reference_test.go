@@ -46,27 +46,22 @@ func TestNoncentral(t *testing.T) {
 		// by integrate: pt approximates here
 		{3, 1000, 1, 0.0230339115232449}, {1.5, 1, 0, 0.187167041810998}, // 1/2 - atan(1.5)/pi
 	} {
-		if got := newNoncentral(c.freedom).tail(c.t, c.delta); !near(got, c.want, 1e-6) {
-			t.Errorf("%+v: %v", c, got)
-		}
+		got := newNoncentral(c.freedom).tail(c.t, c.delta)
+		must.Be(t, near(got, c.want, 1e-6), c, got)
 	}
 	for _, c := range []struct{ level, freedom, want float64 }{
 		{.05, 8, 3.20091964865032}, {.05 / 40, 8.6, 5.83121693824143}, {.0375 / 21, 4, 9.20509413057671},
 		{.01, 58, 3.51863037423938}, {.05, 1e6, 2.80158447755764},
 	} {
-		if got := detectable(c.level, c.freedom); !near(got, c.want, 1e-5) {
-			t.Errorf("%+v: %v", c, got)
-		}
+		got := detectable(c.level, c.freedom)
+		must.Be(t, near(got, c.want, 1e-5), c, got)
 	}
-	if got := quantileOf(.0375/42, 8.6); !near(got, 4.45167089944351, 1e-9) {
-		t.Errorf("quantile of t: %v", got)
-	}
-	if got := tailOf(4.2, 8.6); !near(got, 0.00127565812103144, 1e-9) {
-		t.Errorf("tail of t: %v", got)
-	}
-	if got := fTail(25, 4, 4); !near(got, 0.00432407828857533, 1e-9) {
-		t.Errorf("tail of F: %v", got)
-	}
+	got := quantileOf(.0375/42, 8.6)
+	must.Be(t, near(got, 4.45167089944351, 1e-9), "quantile of t", got)
+	got = tailOf(4.2, 8.6)
+	must.Be(t, near(got, 0.00127565812103144, 1e-9), "tail of t", got)
+	got = fTail(25, 4, 4)
+	must.Be(t, near(got, 0.00432407828857533, 1e-9), "tail of F", got)
 }
 
 // TestExact checks against fisher.test of R 4.2.2.
@@ -82,20 +77,17 @@ func TestExact(t *testing.T) {
 		{[]int{4, 0}, []int{9, 0}, 1},
 	} {
 		for range 2 {
-			if got, _ := exactTest(c.x, c.y); !near(got, c.want, 1e-9) {
-				t.Errorf("%v %v: %v, want %v", c.x, c.y, got, c.want)
-			}
+			got, _ := exactTest(c.x, c.y)
+			must.Be(t, near(got, c.want, 1e-9), c.x, c.y, got, "want", c.want)
 			c.x, c.y = c.y, c.x
 		}
 	}
 	// 1000 executions a side have too many tables of four classes: good and bad are compared.
 	many := classify.Counts{Flat: 250, Warmup: 250, Slowdown: 250, NoSteadyState: 250}
-	if p, _ := classTest(many, many); p != 1 {
-		t.Errorf("many executions: %v", p)
-	}
-	if p, least := classTest(classify.Counts{}, many); p != 1 || least != 1 {
-		t.Error("a side without classes was tested")
-	}
+	p, _ := classTest(many, many)
+	must.Equal(t, p, 1, "many executions")
+	p, least := classTest(classify.Counts{}, many)
+	must.Be(t, p == 1 && least == 1, "a side without classes was tested")
 }
 
 // TestEstimates checks against t.test of R 4.2.2 on the logarithms.
@@ -200,10 +192,9 @@ func TestBinomial(t *testing.T) {
 		hits      int
 		low, high float64
 	}{{8, 0.0174248089944806, 0.077291968226016}, {0, 0, 0.0182753403551362}, {200, 0.981724659644864, 1}} {
-		if low, high := Binomial(c.hits, 200, .95); math.Abs(low-c.low) > 1e-9 ||
-			math.Abs(high-c.high) > 1e-9 {
-			t.Errorf("%d of 200: %v to %v", c.hits, low, high)
-		}
+		low, high := Binomial(c.hits, 200, .95)
+		must.Be(t, math.Abs(low-c.low) <= 1e-9 && math.Abs(high-c.high) <= 1e-9, c.hits, "of 200", low, "to",
+			high)
 	}
 }
 
@@ -217,9 +208,8 @@ func TestShorth(t *testing.T) {
 		{[]float64{1, 5, 6, 7, 20}, 6}, {[]float64{1, 2, 3, 4, 5}, 3}, // 1-3, 2-4 and 3-5 are equally short
 		{[]float64{-3, -2, 10}, -2.5},
 	} {
-		if got := shorth(c.values); !near(got, c.want, 1e-12) {
-			t.Errorf("%v: %v, want %v", c.values, got, c.want)
-		}
+		got := shorth(c.values)
+		must.Be(t, near(got, c.want, 1e-12), c.values, got, "want", c.want)
 	}
 }
 
@@ -250,9 +240,8 @@ func TestSides(t *testing.T) {
 	for i := range samples[:6] { // the sides in turns
 		samples[i].before, samples[i].after = samples[i].after, samples[i].before
 	}
-	if list, _ := estimates(samples, false); list[4].test != ModeratedT {
-		t.Errorf("no side varies more: %+v", list[4])
-	}
+	list, _ = estimates(samples, false)
+	must.Equal(t, list[4].test, ModeratedT, "no side varies more", list[4])
 }
 
 // TestAttainable: tests whose p-value cannot be small enough are none (Tarone 1990).
@@ -279,7 +268,6 @@ func TestAttainable(t *testing.T) {
 		must.Equal(t, len(c.in.attainable(family, 0.0125)), c.want, c.name, "tests")
 	}
 	// 8 of 10 are flat: at the extreme, the other two are on one side, 2 C(8,3)/C(10,5)
-	if _, least := exactTest([]int{4, 1}, []int{4, 1}); !near(least, 2*56./252, 1e-12) {
-		t.Errorf("the smallest p-value is %v", least)
-	}
+	_, least := exactTest([]int{4, 1}, []int{4, 1})
+	must.Be(t, near(least, 2*56./252, 1e-12), "the smallest p-value is", least)
 }

@@ -92,9 +92,8 @@ func TestRestarts(t *testing.T) {
 			rate, _ := l.same(tables, shift)
 			t.Logf("%-48s %.3f of the tables at the margin; no difference: %.3f of the keys", l.name, rate,
 				found)
-			if low, _ := Binomial(int(math.Round(rate*float64(tables))), tables, 0.99); low > 0.05 {
-				t.Errorf("%s: %.3f of the tables", l.name, rate)
-			}
+			low, _ := Binomial(int(math.Round(rate*float64(tables))), tables, 0.99)
+			must.Be(t, low <= 0.05, l.name, rate, "of the tables")
 		}
 	}
 }

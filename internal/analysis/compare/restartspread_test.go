@@ -38,9 +38,8 @@ func TestRestartSpreadRefuses(t *testing.T) {
 		"no level":            {{1, math.NaN()}, {1, 2}},
 		"all values the same": {{1, 1}, {1, 1}},
 	} {
-		if s, ok := RestartSpreadOf(boots); ok {
-			t.Errorf("%s: %+v", name, s)
-		}
+		s, ok := RestartSpreadOf(boots)
+		must.Be(t, !ok, name, s)
 	}
 }
 
@@ -76,7 +75,6 @@ func TestRestartSpreadErrors(t *testing.T) {
 	if got := float64(rejected) / times; math.Abs(got-0.05) > error(0.05) {
 		t.Errorf("rejected in %.4f of the experiments without variation between boots", got)
 	}
-	if got := float64(covered) / times; math.Abs(got-0.95) > error(0.95) {
-		t.Errorf("the interval contains the share in %.4f", got)
-	}
+	got := float64(covered) / times
+	must.Be(t, math.Abs(got-0.95) <= error(0.95), "the interval contains the share in", got)
 }

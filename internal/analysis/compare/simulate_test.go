@@ -146,9 +146,8 @@ func (c outcome) log(t *testing.T, name string) {
 
 // check fails when the rate of false tables is certainly above the limit.
 func (c outcome) check(t *testing.T, name string, limit float64) {
-	if low, _ := Binomial(c.falseTables, c.tables, 0.99); low > limit {
-		t.Errorf("%s: %d of %d tables have a false verdict", name, c.falseTables, c.tables)
-	}
+	low, _ := Binomial(c.falseTables, c.tables, 0.99)
+	must.Be(t, low <= limit, name, c.falseTables, "of", c.tables, "tables have a false verdict")
 }
 
 // normal makes keys whose executions differ by a standard deviation of their own, drawn from an

@@ -39,15 +39,12 @@ func TestExecution(t *testing.T) {
 		{Name: CoreCycles, Core: 0, Counts: []uint64{7, 8}},
 	}}
 	must.Do(t, e.Check())
-	if c, ok := e.Column(CoreCycles, 2); !ok || c.Counts[0] != 5 {
-		t.Errorf("column of core 2: %v, %v", c, ok)
-	}
-	if _, ok := e.Column(CoreCycles, 1); ok {
-		t.Error("core 1 has no column")
-	}
-	if cores := e.Cores(CoreCycles); len(cores) != 2 || cores[0].Core != 0 || cores[1].Core != 2 {
-		t.Errorf("cores: %v", cores)
-	}
+	c, ok := e.Column(CoreCycles, 2)
+	must.Be(t, ok && c.Counts[0] == 5, "column of core 2", c, ok)
+	_, ok = e.Column(CoreCycles, 1)
+	must.Be(t, !ok, "core 1 has no column")
+	cores := e.Cores(CoreCycles)
+	must.Be(t, len(cores) == 2 && cores[0].Core == 0 && cores[1].Core == 2, "cores", cores)
 	short := e
 	short.Columns = append(slices.Clone(e.Columns), Column{Name: "gc", Core: NoCore, Ints: []int64{1}})
 	must.Refuse(t, short.Check(), "gc has 1", "unequal lengths")
@@ -63,10 +60,9 @@ func TestAdd(t *testing.T) {
 	d.Add(b, Execution{})
 	d.Add(a, Execution{})
 	d.Add(a, Execution{Number: 9})
-	if got := d.Find(a).Executions; len(got) != 3 || got[0].Number != 1 || got[1].Number != 2 ||
-		got[2].Number != 9 {
-		t.Errorf("executions of a: %v", got)
-	}
+	got := d.Find(a).Executions
+	must.Be(t, len(got) == 3 && got[0].Number == 1 && got[1].Number == 2 && got[2].Number == 9,
+		"executions of a", got)
 	must.Be(t, d.Find(key.Key{Benchmark: "c"}) == nil, "found a key that was never added")
 }
 

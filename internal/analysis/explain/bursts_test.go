@@ -124,13 +124,11 @@ func TestCommonBursts(t *testing.T) {
 		case cause:
 			wrong, of, limit = v.keys-named, v.keys, 0.11
 		}
-		if low, _ := compare.Binomial(wrong, of, 0.99); low > limit {
-			t.Errorf("%+v: wrong in %d of %d keys", v, wrong, of)
-		}
+		low, _ := compare.Binomial(wrong, of, 0.99)
+		must.Be(t, low <= limit, v, "wrong in", wrong, "of", of, "keys")
 	}
-	if low, _ := compare.Binomial(mistaken, unrelated, 0.99); low > 0.013 {
-		t.Errorf("%d of %d keys have statements about unrelated columns", mistaken, unrelated)
-	}
+	low, _ := compare.Binomial(mistaken, unrelated, 0.99)
+	must.Be(t, low <= 0.013, mistaken, "of", unrelated, "keys have statements about unrelated columns")
 }
 
 func share(n, of int) float64 { return float64(n) / float64(max(of, 1)) }

@@ -94,9 +94,8 @@ func TestWaitingOfSomeExecutions(t *testing.T) {
 	must.Need(t, k.Outliers == (Coverage{Total: 12, Explained: 12}), k.Outliers, k.Statements)
 	for x, column := range []string{"thread_voluntary_switches", "voluntary_switches"} {
 		f := k.Executions[x].Outliers[2]
-		if s := k.Statements[f.Statement]; f.Cause != Sleep || s.Source != "column "+column {
-			t.Errorf("execution %d: %+v, %+v", x+1, f, s)
-		}
+		s := k.Statements[f.Statement]
+		must.Be(t, f.Cause == Sleep && s.Source == "column "+column, "execution", x+1, f, s)
 	}
 }
 
@@ -130,9 +129,8 @@ func TestShifted(t *testing.T) {
 	}
 	must.Equal(t, e.Events[0].TimeNS, e.Starts[5]+1000, "the execution itself changed")
 	for _, by := range []int{-1, 0, 300} {
-		if same := shifted(&e, by); same.Events[0] != e.Events[0] {
-			t.Errorf("by %d: %+v", by, same.Events)
-		}
+		same := shifted(&e, by)
+		must.Equal(t, same.Events[0], e.Events[0], "by", by, same.Events)
 	}
 }
 

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -187,9 +186,8 @@ func TestLevelOfAColumn(t *testing.T) {
 		!strings.Contains(k.Missing[1], "instructions") {
 		t.Errorf("%q", k.Missing)
 	}
-	if st := k.Executions[0].Steady; !strings.HasSuffix(st.Text, "the VM has not reported any compilation") {
-		t.Errorf("%+v", st)
-	}
+	st := k.Executions[0].Steady
+	must.Be(t, strings.HasSuffix(st.Text, "the VM has not reported any compilation"), st)
 }
 
 // TestFrequency: the governor lowers the frequency by a fifth at the changepoint. MPERF counts at a
@@ -368,9 +366,8 @@ func TestScore(t *testing.T) {
 	few := &table{targets: 3, all: 43, places: 2000, mean: 3 * 50.0 / 2000}
 	p := Default()
 	want := 2 * (41*math.Log(41/tab.mean) - (41 - tab.mean))
-	if got := tab.score(41, tab.mean, p); !near64(got, want) {
-		t.Errorf("score %v, want %v", got, want)
-	}
+	got := tab.score(41, tab.mean, p)
+	must.Be(t, near64(got, want), "score", got, "want", want)
 	for name, got := range map[string]float64{"fewer than expected": tab.score(1, tab.mean, p),
 		"less than 5 % of all": few.score(2, few.mean, p), "odds ratio below 4": tab.score(3, tab.mean, p)} {
 		must.Equal(t, got, 0, name, "score")
@@ -420,17 +417,14 @@ func TestDocument(t *testing.T) {
 	must.Be(t, err == nil && err4 == nil && reflect.DeepEqual(one, four), "workers change the result", err,
 		err4)
 	gone := func(pair, _ int) (dataset.Execution, error) { return e, []error{nil, fs.ErrNotExist}[pair] }
-	if _, err := Explain(dataset.Info{}, doc, Default(), 1, gone); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	_, err = Explain(dataset.Info{}, doc, Default(), 1, gone)
+	must.Fail(t, err, fs.ErrNotExist, "error")
 	text, err := json.Marshal(one)
 	lists := regexp.MustCompile(`"(keys|problems|sources|missing|statements|candidates|outliers|changepoints|` +
 		`executions|warnings|evidence|with)":null`)
 	must.Be(t, err == nil && !lists.Match(text), err, text)
-	if w := one.Keys[1].Warnings; len(w) != 1 || w[0] != "no execution was analyzed" ||
-		len(one.Keys[1].LeftOut) != 1 {
-		t.Errorf("%q", w)
-	}
+	w := one.Keys[1].Warnings
+	must.Be(t, len(w) == 1 && w[0] == "no execution was analyzed" && len(one.Keys[1].LeftOut) == 1, w)
 }
 
 // TestInstrumentWithoutAnalysis: how executions were instrumented is known without an analysis.

@@ -83,9 +83,8 @@ func TestChanges(t *testing.T) {
 				if got.First > want || got.Last < want || got.Found < want+1 || got.Found > want+8 {
 					t.Errorf("want version %d: %+v", want, got)
 				}
-				if f := c.levels[want]; (f > 1) != (got.Ratio > 1) || f < got.Low || f > got.High {
-					t.Errorf("want factor %v: %+v", f, got)
-				}
+				f := c.levels[want]
+				must.Be(t, (f > 1) == (got.Ratio > 1) && f >= got.Low && f <= got.High, "want factor", f, got)
 			}
 		})
 	}
@@ -170,13 +169,11 @@ func TestMutesAndControls(t *testing.T) {
 		t.Errorf("%d alerts: %+v", h.Alerts(), h.Keys[0].Changes)
 	}
 	for i, want := range []int{1, 1, 0, 0} {
-		if got := h.Keys[i].Changes[0].Controls; len(got) != want {
-			t.Errorf("key %d: %v", i, got)
-		}
+		got := h.Keys[i].Changes[0].Controls
+		must.Equal(t, len(got), want, "key", i, got)
 	}
-	if h := Of(labels(60), keys, Options{Mutes: []Mute{{}}}); h.Alerts() != 0 {
-		t.Errorf("%d alerts although all are muted", h.Alerts())
-	}
+	h = Of(labels(60), keys, Options{Mutes: []Mute{{}}})
+	must.Equal(t, h.Alerts(), 0, "alerts although all are muted")
 }
 
 // TestLogE: expected are the Bayes factors by numerical integration of the noncentral t density
@@ -199,8 +196,7 @@ func TestLogE(t *testing.T) {
 		for i := range c.m {
 			after = after.with(point{x: c.d + 0.5 - float64(i%2), weight: 1})
 		}
-		if got := logE(past{}, before, after, 0); math.Abs(got-c.want) > 1e-6 {
-			t.Errorf("%d and %d, %v apart: %v, want %v", c.n, c.m, c.d, got, c.want)
-		}
+		got := logE(past{}, before, after, 0)
+		must.Be(t, math.Abs(got-c.want) <= 1e-6, c.n, "and", c.m, c.d, "apart", got, "want", c.want)
 	}
 }

@@ -29,9 +29,8 @@ func TestOrder(t *testing.T) {
 		{"one after is not", pointsAt(0, 0, 0, 0, 1, 1, 0), 4, 2 * 3. / 21},
 		{"no difference", pointsAt(0, 1, 0, 1), 2, 2 * 5. / 6},
 	} {
-		if got := math.Exp(-order(c.points, c.at, 0.5)); math.Abs(got-c.want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		got := math.Exp(-order(c.points, c.at, 0.5))
+		must.Be(t, math.Abs(got-c.want) <= 1e-12, c.name, got, "want", c.want)
 	}
 }
 
@@ -43,17 +42,13 @@ func TestNeighbors(t *testing.T) {
 	if math.Abs(rising.sum-5*0.8) > 1e-12 || math.Abs(rising.variance-want) > 1e-12 || rising.n != 5 {
 		t.Errorf("%+v, want a variance of %v", rising, want)
 	}
-	if s := (neighbors{}).with(pointsAt(1, 2, 3, 4)).with(pointsAt(2, 2, 2, 2, 2)); s.n != 0 ||
-		s.correlation(cautious) != 0 {
-		t.Errorf("few or equal versions: %+v", s)
-	}
+	s := (neighbors{}).with(pointsAt(1, 2, 3, 4)).with(pointsAt(2, 2, 2, 2, 2))
+	must.Be(t, s.n == 0 && s.correlation(cautious) == 0, "few or equal versions", s)
 	two := rising.with(pointsAt(1, 2, 4, 8, 16))
-	if got := two.correlation(certain); math.Abs(got-0.8) > 1e-12 {
-		t.Errorf("two levels: %v", got)
-	}
-	if s := (neighbors{}).with(pointsAt(1, 5, 2, 4, 3)); s.correlation(cautious) != 0 {
-		t.Errorf("alternating: %+v", s)
-	}
+	got := two.correlation(certain)
+	must.Be(t, math.Abs(got-0.8) <= 1e-12, "two levels", got)
+	s = (neighbors{}).with(pointsAt(1, 5, 2, 4, 3))
+	must.Equal(t, s.correlation(cautious), 0, "alternating", s)
 }
 
 // TestStatesAndDrift: versions of a second state are no change, and belong to the level; a key that

@@ -64,10 +64,9 @@ func TestEnumeration(t *testing.T) {
 			m += a.weight * a.value
 			v += a.weight * (a.value - r.mean) * (a.value - r.mean)
 		}
-		if want := squares(x, r.mean) / float64(n*n); math.Abs(total-1) > 1e-12 ||
-			math.Abs(m-r.mean) > 1e-9 || math.Abs(v-want) > 1e-9*want {
-			t.Errorf("n = %d: total %v, mean %v of %v, variance %v of %v", n, total, m, r.mean, v, want)
-		}
+		want := squares(x, r.mean) / float64(n*n)
+		must.Be(t, math.Abs(total-1) <= 1e-12 && math.Abs(m-r.mean) <= 1e-9 && math.Abs(v-want) <= 1e-9*want,
+			"n =", n, "total", total, "mean", m, "of", r.mean, "variance", v, "of", want)
 	}
 }
 
@@ -105,20 +104,16 @@ func TestConstantResamples(t *testing.T) {
 		s := sampling{1000, DefaultLevel, published}
 		return estimate(x, needs{t: true}, s, streams{rand.NewPCG(1, 1), rand.NewPCG(2, 2)})
 	}
-	if e := at(x, true); !(e.RCIW2 > 1000) {
-		t.Errorf("published: %v", e.RCIW2)
-	}
-	if e := at(x, false); !math.IsNaN(e.RCIW2) {
-		t.Errorf("three values: %v", e.RCIW2)
-	}
+	e := at(x, true)
+	must.Be(t, e.RCIW2 > 1000, "published", e.RCIW2)
+	e = at(x, false)
+	must.Be(t, math.IsNaN(e.RCIW2), "three values", e.RCIW2)
 	five := append(x, 103, 104)
-	if e := at(five, false); !(e.RCIW2 > 0.01 && e.RCIW2 < 1) {
-		t.Errorf("five values: %v", e.RCIW2)
-	}
+	e = at(five, false)
+	must.Be(t, e.RCIW2 > 0.01 && e.RCIW2 < 1, "five values", e.RCIW2)
 	long := append(slices.Repeat([]float64{100}, 20), 101)
-	if e := at(long, false); !(e.RCIW2 > 0 && e.RCIW2 < 1) {
-		t.Errorf("nearly constant values: %v", e.RCIW2)
-	}
+	e = at(long, false)
+	must.Be(t, e.RCIW2 > 0 && e.RCIW2 < 1, "nearly constant values", e.RCIW2)
 }
 
 // TestDrawer draws every index equally often.
@@ -138,9 +133,8 @@ func TestDrawer(t *testing.T) {
 		for _, c := range counts {
 			chi += (float64(c) - expected) * (float64(c) - expected) / expected
 		}
-		if limit := float64(n-1) + 5*math.Sqrt(2*float64(n)); chi > limit {
-			t.Errorf("n = %d: chi-squared %g is above %g", n, chi, limit)
-		}
+		limit := float64(n-1) + 5*math.Sqrt(2*float64(n))
+		must.Be(t, chi <= limit, "n =", n, "chi-squared", chi, "is above", limit)
 	}
 }
 

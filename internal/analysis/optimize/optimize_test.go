@@ -1,7 +1,6 @@
 package optimize
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -55,10 +54,9 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("at least %d outermost: %d candidates, want %d", c.outermost, len(got), c.n)
 		}
 	}
-	if got := byTime(list); len(got[0]) != 2 || got[0][0].at != (Position{1, 3, 1}) ||
-		got[0][1].at != (Position{3, 1, 1}) {
-		t.Errorf("the first group is %v", got[0])
-	}
+	got := byTime(list)
+	must.Be(t, len(got[0]) == 2 && got[0][0].at == (Position{1, 3, 1}) && got[0][1].at == (Position{3, 1, 1}),
+		"the first group is", got[0])
 }
 
 func TestSteps(t *testing.T) {
@@ -129,21 +127,18 @@ func TestRefuses(t *testing.T) {
 	} {
 		bad := suiteOf(Position{3, 1, 1}, noise(1, 0))
 		breakIt(bad)
-		if _, err := Optimize(bad, Options{}, nil); !errors.Is(err, ErrData) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := Optimize(bad, Options{}, nil)
+		must.Fail(t, err, ErrData, name)
 	}
 	for _, o := range []Options{
 		{Metric: "x"}, {Threshold: -1}, {Threshold: math.NaN()}, {Accuracy: -1}, {Level: 1}, {Level: -0.5},
 		{Resamples: -1}, {Resamples: mostResamples + 1},
 		{Instances: -1}, {Steps: -2}, {Steps: 1}, {Overhead: -1}, {Outermost: -1}, {Overhead: math.NaN()},
 	} {
-		if _, err := Optimize(good, o, nil); !errors.Is(err, ErrOptions) {
-			t.Errorf("%+v: %v", o, err)
-		}
-		if _, err := Choose(good, Minimum, o); !errors.Is(err, ErrOptions) {
-			t.Errorf("%+v: %v", o, err)
-		}
+		_, err := Optimize(good, o, nil)
+		must.Fail(t, err, ErrOptions, o)
+		_, err = Choose(good, Minimum, o)
+		must.Fail(t, err, ErrOptions, o)
 	}
 }
 
@@ -214,9 +209,8 @@ func TestThreshold(t *testing.T) {
 func TestInstances(t *testing.T) {
 	s := suiteOf(Position{3, 1, 1}, noise(1, 0))
 	s.Benchmarks[0].Rows = append(s.Benchmarks[0].Rows, Row{2, Position{1, 1, 1}, 5000})
-	if r := only(t, s, Options{Metric: CV}); r.Full.Values != 3 || r.Full.Mean != 1000 {
-		t.Errorf("%+v", r.Full)
-	}
+	r := only(t, s, Options{Metric: CV})
+	must.Be(t, r.Full.Values == 3 && r.Full.Mean == 1000, r.Full)
 	if r := only(t, s, Options{Metric: CV, Instances: 2}); r.Full.Values != 4 ||
 		!strings.Contains(strings.Join(r.Warnings, ""), "2 of 6 values are missing") || r.Full.Mean != 2000 {
 		t.Errorf("%+v", r.Full)
@@ -242,28 +236,23 @@ func TestLucky(t *testing.T) {
 		!strings.Contains(strings.Join(r.Warnings, ""), "at a different level") {
 		t.Errorf("%+v", r)
 	}
-	if r := only(t, s, Options{Metric: RMAD, Near: true}); !r.Stable || r.Minimal.At[0] == 1 ||
-		len(r.Warnings) != 0 || math.Abs(r.AverageDiff) > 0.03 {
-		t.Errorf("near: %+v", r)
-	}
-	if r := only(t, s, Options{Metric: RMAD, Overhead: 1}); r.Minimal.Seconds != 6 {
-		t.Errorf("%+v", r.Minimal)
-	}
+	r = only(t, s, Options{Metric: RMAD, Near: true})
+	must.Be(t, r.Stable && r.Minimal.At[0] != 1 && len(r.Warnings) == 0 && math.Abs(r.AverageDiff) <= 0.03,
+		"near", r)
+	r = only(t, s, Options{Metric: RMAD, Overhead: 1})
+	must.Equal(t, r.Minimal.Seconds, 6, r.Minimal)
 }
 
 // TestSparse is done soon with positions that nearly nothing was measured at.
 func TestSparse(t *testing.T) {
 	s := suiteOf(Position{2, 2, 1}, noise(1, 0))
 	s.Benchmarks[0].Full = Position{1_000_000, 1_000_000, 1_000_000}
-	if r := only(t, s, Options{Metric: CV, Steps: 9}); !r.Stable || r.Full.Values != 4 ||
-		!strings.Contains(strings.Join(r.Warnings, ""), "missing") {
-		t.Errorf("%+v", r)
-	}
+	r := only(t, s, Options{Metric: CV, Steps: 9})
+	must.Be(t, r.Stable && r.Full.Values == 4 && strings.Contains(strings.Join(r.Warnings, ""), "missing"), r)
 	s = suiteOf(Position{2, 2, 1}, noise(1, 0.5))
 	s.Benchmarks[0].Full = Position{1_000_000, 1_000_000, 1_000_000}
-	if r := only(t, s, Options{Metric: CV, Steps: 9}); r.Stable || r.Confidence != 1 {
-		t.Errorf("%+v", r)
-	}
+	r = only(t, s, Options{Metric: CV, Steps: 9})
+	must.Be(t, !r.Stable && r.Confidence == 1, r)
 }
 
 func executions(values ...[]float64) *dataset.Dataset {
@@ -288,10 +277,9 @@ func TestFromDataset(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	empty := &Suite{Levels: s.Levels, Benchmarks: []Benchmark{{Name: "e", Full: Position{1, 1, 1}}}}
-	if r := only(t, empty, Options{Overhead: 9}); r.Stable || r.Full.Seconds != 0 ||
-		!math.IsNaN(r.Confidence) || len(r.Warnings) != 1 {
-		t.Errorf("nothing: %+v", r)
-	}
+	r := only(t, empty, Options{Overhead: 9})
+	must.Be(t, !r.Stable && r.Full.Seconds == 0 && math.IsNaN(r.Confidence) && len(r.Warnings) == 1,
+		"nothing", r)
 	must.Equal(t, b.time(Position{2, 1, 1}, 2, 10), 2*2*b.Seconds+20, "time")
 	must.Do(t, s.Check())
 	s, err = FromDatasets([]*dataset.Dataset{executions([]float64{1, 2}), executions([]float64{1},
@@ -337,20 +325,17 @@ func TestCompare(t *testing.T) {
 		t.Errorf("%+v", two)
 	}
 	must.Be(t, one.TP == 1 && one.TN == 2, one)
-	if none := Compare(nil, nil, 0.03, false); none.FPR() != 0 || none.FNR() != 0 {
-		t.Errorf("%+v", none)
-	}
-	if r := Sum(nil); !math.IsNaN(r.FPRMedian) {
-		t.Errorf("%+v", r)
-	}
+	none := Compare(nil, nil, 0.03, false)
+	must.Be(t, none.FPR() == 0 && none.FNR() == 0, none)
+	r := Sum(nil)
+	must.Be(t, math.IsNaN(r.FPRMedian), r)
 }
 
 func TestVersionsRefuseOtherLevels(t *testing.T) {
 	a, b := suiteOf(Position{3, 1, 1}, noise(1, 0)), suiteOf(Position{3, 1, 1}, noise(1, 0))
 	b.Levels = b.Levels[:1]
-	if _, err := Versions([]*Suite{a, b}, nil, 0.03, Options{}); !errors.Is(err, ErrData) {
-		t.Error(err)
-	}
+	_, err := Versions([]*Suite{a, b}, nil, 0.03, Options{})
+	must.Fail(t, err, ErrData)
 	list, err := Versions([]*Suite{a}, nil, 0.03, Options{})
 	must.Be(t, err == nil && len(list) == 0, list, err)
 }
@@ -359,9 +344,8 @@ func TestEvaluate(t *testing.T) {
 	s := suiteOf(Position{3, 2, 1}, noise(1, 0))
 	c, stable, err := Evaluate(s, 0, Position{9, 0, 5}, Options{Metric: CV})
 	must.Be(t, err == nil && stable && c.At == (Position{3, 1, 1}) && c.Values == 3, c, stable, err)
-	if _, _, err := Evaluate(s, 1, Position{}, Options{}); !errors.Is(err, ErrOptions) {
-		t.Error(err)
-	}
+	_, _, err = Evaluate(s, 1, Position{}, Options{})
+	must.Fail(t, err, ErrOptions)
 }
 
 func TestChooseRandom(t *testing.T) {
@@ -373,10 +357,8 @@ func TestChooseRandom(t *testing.T) {
 	}
 	must.Be(t, len(seen) >= 50 && seen[Position{3, 5, 5}] <= 30, len(seen), "of 60 candidates were drawn",
 		seen)
-	if results, err := Choose(suiteOf(Position{1, 1, 1}, noise(1, 0)), Random, Options{}); err != nil ||
-		results[0].Minimal.At != (Position{1, 1, 1}) {
-		t.Error(results, err)
-	}
+	results, err := Choose(suiteOf(Position{1, 1, 1}, noise(1, 0)), Random, Options{})
+	must.Be(t, err == nil && results[0].Minimal.At == (Position{1, 1, 1}), results, err)
 }
 
 // FuzzOptimize finds panics and results out of range for any values.

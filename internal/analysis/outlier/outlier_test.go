@@ -1,7 +1,6 @@
 package outlier
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -120,9 +119,8 @@ func TestFindRefuses(t *testing.T) {
 		{[]float64{1, math.NaN(), 3}, 200, ErrNotFinite},
 		{[]float64{1, 2, math.Inf(-1)}, 200, ErrNotFinite},
 	} {
-		if _, err := Find(c.series, c.window); !errors.Is(err, c.want) {
-			t.Errorf("Find(%v, %d): %v, want %v", c.series, c.window, err, c.want)
-		}
+		_, err := Find(c.series, c.window)
+		must.Fail(t, err, c.want, "Find", c.series, c.window)
 	}
 }
 
@@ -140,9 +138,8 @@ func TestRules(t *testing.T) {
 			want, _ = FindUnion(series, 100)
 		}
 		must.Be(t, err == nil && slices.Equal(got, want) && len(got) != 0, r, got, err, want)
-		if again, err := ParseRule(r.String()); err != nil || again != r {
-			t.Errorf("%v is read as %v, %v", r, again, err)
-		}
+		again, err := ParseRule(r.String())
+		must.Be(t, err == nil && again == r, r, "is read as", again, err)
 	}
 	must.Refused(ParseRule("tukey"))(t, "", "an unknown rule was not refused")
 }

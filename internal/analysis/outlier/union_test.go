@@ -59,9 +59,8 @@ func TestFindUnionAsksEveryWindow(t *testing.T) {
 			mean += v / float64(len(series))
 		}
 		skip := int(math.Ceil(float64(window) / math.Log1p(math.Ceil(0.1/mean))))
-		if want := unionBySorting(series, window, skip); !slices.Equal(got, want) {
-			t.Fatalf("window %d: %v, want %v", window, got, want)
-		}
+		want := unionBySorting(series, window, skip)
+		must.Need(t, slices.Equal(got, want), "window", window, got, "want", want)
 		marks += len(got)
 	}
 	must.Be(t, marks != 0, "no series had an outlier: nothing was compared")
@@ -69,9 +68,8 @@ func TestFindUnionAsksEveryWindow(t *testing.T) {
 
 func TestFindUnionOfShortSeries(t *testing.T) {
 	for _, series := range [][]float64{nil, {1}, make([]float64, 300), {1, 2, 3}} {
-		if got, err := FindUnion(series, 200); err != nil || len(got) != 0 {
-			t.Errorf("%d values: %v, %v", len(series), got, err)
-		}
+		got, err := FindUnion(series, 200)
+		must.Be(t, err == nil && len(got) == 0, len(series), "values", got, err)
 	}
 	must.Refused(FindUnion([]float64{math.NaN()}, 200))(t, "", "NaN was not refused")
 }

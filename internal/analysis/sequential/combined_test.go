@@ -83,9 +83,8 @@ func TestCombined(t *testing.T) {
 		t.Logf("%s: false verdict of [stop] %.4f, of compare %.4f, either %.4f of %d tables; saved %.3f",
 			rule, share(stopped), share(compared), share(either), tables,
 			float64(saved)/float64(tables*keys*lastLook))
-		if low, _ := compare.Binomial(either, tables, 0.99); low > 2*alpha {
-			t.Errorf("%s: %d of %d tables have a false verdict", rule, either, tables)
-		}
+		low, _ := compare.Binomial(either, tables, 0.99)
+		must.Be(t, low <= 2*alpha, rule, either, "of", tables, "tables have a false verdict")
 	}
 }
 

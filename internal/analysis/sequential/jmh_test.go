@@ -52,9 +52,8 @@ func TestJMH(t *testing.T) {
 		if half != 0.05 {
 			continue
 		}
-		if saved := r.Executions.Share(); saved < 0.5 {
-			t.Errorf("saved %.3f of the executions", saved)
-		}
+		saved := r.Executions.Share()
+		must.Be(t, saved >= 0.5, "saved", saved, "of the executions")
 		for what, kept := range map[string]Kept{"levels": r.Level, "classes": r.Class,
 			"similarities": r.Similar, "levels within 1 %": r.Within[0]} {
 			must.Be(t, kept.Of == len(groups) && kept.Share() >= 0.95, what, kept)

@@ -23,9 +23,8 @@ func TestLogE(t *testing.T) {
 		{c, 0, -1.96251428875, 0.05, 4.0868427472765},
 	} {
 		s := SampleOf(test.values)
-		if got := s.LogE(test.at); math.Abs(got-test.logE) > 1e-9 {
-			t.Errorf("%v: log e is %.12g, R has %.12g", test.values, got, test.logE)
-		}
+		got := s.LogE(test.at)
+		must.Be(t, math.Abs(got-test.logE) <= 1e-9, test.values, "log e is", got, "R has", test.logE)
 		half := s.Half(test.alpha)
 		must.Be(t, math.Abs(half/test.half-1) <= 1e-7, test.values, "half width", half, "R has", test.half)
 		if got := s.LogE(s.Mean + half); math.Abs(got+math.Log(test.alpha)) > 1e-9 {
@@ -43,9 +42,8 @@ func TestUnknown(t *testing.T) {
 			t.Errorf("%s: log e %v, half width %v", name, s.LogE(0), s.Half(0.05))
 		}
 	}
-	if half := SampleOf([]float64{1, 2, 3}).Half(0.001); !math.IsInf(half, 1) {
-		t.Errorf("three values exclude something at 0.1 %%: %v", half)
-	}
+	half := SampleOf([]float64{1, 2, 3}).Half(0.001)
+	must.Be(t, math.IsInf(half, 1), "three values exclude something at 0.1 %", half)
 }
 
 // TestLogMajority compares with R: log(2 2^n integrate(p^k (1-p)^(n-k), 0.5, 1)).
@@ -57,9 +55,8 @@ func TestLogMajority(t *testing.T) {
 		{5, 5, 2.35137525716}, {9, 9, 4.62790967296}, {9, 10, 2.91826201188}, {5, 10, -0.99585255471},
 		{28, 30, 11.97822913035}, {0, 3, -1.38629436112}, {0, 0, 0},
 	} {
-		if got := LogMajority(test.k, test.n); math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("%d of %d: %.12g, R has %.12g", test.k, test.n, got, test.want)
-		}
+		got := LogMajority(test.k, test.n)
+		must.Be(t, math.Abs(got-test.want) <= 1e-9, test.k, "of", test.n, got, "R has", test.want)
 	}
 	for n := range 12 { // a fair game: the mean over the coin flips is 1
 		sum := 0.0

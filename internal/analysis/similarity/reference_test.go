@@ -78,9 +78,8 @@ func compareCases(t *testing.T, c *casesFile) {
 	}
 	for _, s := range c.Sax {
 		must.Equal(t, string(SAX(s.X, s.W, s.A)), s.Sax, "SAX of", len(s.X), s.W)
-		if got := PAA(normalized(s.X), s.W); !nearAll(got, s.PAAZ) {
-			t.Errorf("PAA of %d in %d: %v, want %v", len(s.X), s.W, got, s.PAAZ)
-		}
+		got := PAA(normalized(s.X), s.W)
+		must.Be(t, nearAll(got, s.PAAZ), "PAA of", len(s.X), "in", s.W, got, "want", s.PAAZ)
 		compared++
 	}
 	for _, l := range c.LZ76 {
@@ -88,9 +87,8 @@ func compareCases(t *testing.T, c *casesFile) {
 		compared++
 	}
 	for letters, want := range c.Breakpoints {
-		if got := breakpoints(int(letters[0] - '0')); !nearAll(got, want) {
-			t.Errorf("breakpoints of %s: %v, want %v", letters, got, want)
-		}
+		got := breakpoints(int(letters[0] - '0'))
+		must.Be(t, nearAll(got, want), "breakpoints of", letters, got, "want", want)
 		compared++
 	}
 	t.Logf("%d cases compared", compared)
@@ -164,9 +162,8 @@ func TestFixtureBenchmarks(t *testing.T) {
 		for linkage, height := range want.Same.LastMerge {
 			l := must.Get(ParseLinkage(linkage))(t)
 			merges := cluster(got.Same.Distances, l)
-			if last := merges[len(merges)-1].height; !near(last, height) {
-				t.Errorf("%s: last merge (%s) at %v, want %v", want.ID, linkage, last, height)
-			}
+			last := merges[len(merges)-1].height
+			must.Be(t, near(last, height), want.ID, "last merge", linkage, "at", last, "want", height)
 		}
 	}
 	t.Logf("%d benchmarks, %d pairs compared", len(expected.Benchmarks), pairs)

@@ -55,31 +55,25 @@ func TestOutlierIsNamed(t *testing.T) {
 }
 
 func TestDegenerate(t *testing.T) {
-	if r := of(t, nil); r.Verdict != NotApplicable || r.Same != nil {
-		t.Errorf("no execution: %+v", r)
-	}
-	if r := of(t, [][]float64{{1, 2}}); r.Verdict != NotApplicable || r.Same != nil || r.Used != 2 {
-		t.Errorf("one execution: %+v", r)
-	}
+	r := of(t, nil)
+	must.Be(t, r.Verdict == NotApplicable && r.Same == nil, "no execution", r)
+	r = of(t, [][]float64{{1, 2}})
+	must.Be(t, r.Verdict == NotApplicable && r.Same == nil && r.Used == 2, "one execution", r)
 	zero := make([]float64, 10)
-	if r := of(t, [][]float64{zero, zero, zero}); r.Verdict != Similar || r.Averages != (Measures{}) ||
-		r.Same.Dissimilar {
-		t.Errorf("zeros: %+v", r)
-	}
+	r = of(t, [][]float64{zero, zero, zero})
+	must.Be(t, r.Verdict == Similar && r.Averages == (Measures{}) && !r.Same.Dissimilar, "zeros", r)
 	for _, big := range []float64{1e308, 5e-324, -1e300} {
 		r := of(t, [][]float64{{big, big / 2, big}, {big, big / 2, big}})
 		must.Be(t, r.Verdict == Similar && !r.Same.Dissimilar, big, r.Averages, r.Same)
 	}
 	for _, runs := range [][][]float64{{{}}, {{1}, {}}, {{1, math.NaN()}}, {{1}, {math.Inf(1)}}} {
-		if _, err := Of(runs, Options{}); !errors.Is(err, ErrData) {
-			t.Errorf("%v: %v", runs, err)
-		}
+		_, err := Of(runs, Options{})
+		must.Fail(t, err, ErrData, runs)
 	}
 	for _, s := range []Options{{Threshold: 1}, {Threshold: math.NaN()}, {Frames: -1}, {Alphabet: 1},
 		{Alphabet: 27}, {Merge: -1}, {Linkage: 3}} {
-		if _, err := Of([][]float64{{1}, {1}}, s); !errors.Is(err, ErrSettings) {
-			t.Errorf("%+v: %v", s, err)
-		}
+		_, err := Of([][]float64{{1}, {1}}, s)
+		must.Fail(t, err, ErrSettings, s)
 	}
 }
 
@@ -124,9 +118,8 @@ func TestLaws(t *testing.T) {
 	for _, x := range slices.Backward(runs) {
 		reversed = append(reversed, x)
 	}
-	if other := of(t, scaled); !reflect.DeepEqual(other, r) {
-		t.Error("another unit gives another result")
-	}
+	other := of(t, scaled)
+	must.Be(t, reflect.DeepEqual(other, r), "another unit gives another result")
 	back := of(t, reversed)
 	for i := range runs {
 		for j := range i {
@@ -135,9 +128,8 @@ func TestLaws(t *testing.T) {
 				must.Be(t, near(m[k], w[k]), names[k], "of", i, "and", j, m[k], "and", w[k])
 			}
 		}
-		if m := of(t, [][]float64{runs[i], runs[i]}).Pair(0, 1); m.Above(0.15) > 0 {
-			t.Errorf("%v of a series with itself", m)
-		}
+		m := of(t, [][]float64{runs[i], runs[i]}).Pair(0, 1)
+		must.Be(t, m.Above(0.15) <= 0, m, "of a series with itself")
 	}
 	must.Be(t, r.Same.LastMerge == back.Same.LastMerge && r.Same.Count == back.Same.Count,
 		"the order of the executions changes the clusters")

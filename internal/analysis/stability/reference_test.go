@@ -77,13 +77,11 @@ func comparePrimitives(t *testing.T, p *primitivesFile) {
 			!within(q3, c.Q3A, 1e-12) {
 			t.Errorf("%s (%d): quartiles %v and %v, want %v and %v", c.Case, len(c.A), q1, q3, c.Q1A, c.Q3A)
 		}
-		if got := similarityOf(c.A, c.B, OnePass); !within(got, c.Similarity, 1e-9) {
-			t.Errorf("%s (%d): similarity %v, want %v", c.Case, len(c.A), got, c.Similarity)
-		}
-		if got := similarityOf(c.A, c.B, TwoPass); !within(got, c.Similarity, 1e-7) &&
-			c.Case != "tiny_rel_variance" {
-			t.Errorf("%s (%d): similarity %v in two passes, want %v", c.Case, len(c.A), got, c.Similarity)
-		}
+		got := similarityOf(c.A, c.B, OnePass)
+		must.Be(t, within(got, c.Similarity, 1e-9), c.Case, len(c.A), "similarity", got, "want", c.Similarity)
+		got = similarityOf(c.A, c.B, TwoPass)
+		must.Be(t, within(got, c.Similarity, 1e-7) || c.Case == "tiny_rel_variance", c.Case, len(c.A),
+			"similarity", got, "in two passes, want", c.Similarity)
 	}
 	for i, c := range p.Histograms {
 		h := NewHistogram(c.Values, c.Counts)

@@ -157,9 +157,8 @@ func TestRefused(t *testing.T) {
 		if c.change != nil {
 			c.change(&p)
 		}
-		if _, err := Of(c.series, Criteria, p); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
-		}
+		_, err := Of(c.series, Criteria, p)
+		must.Fail(t, err, c.want, c.name)
 	}
 }
 
@@ -213,25 +212,21 @@ func TestCut(t *testing.T) {
 	must.Be(t, slices.Equal(s.Ends, []int{3, 4}) && math.Abs(s.Took(0, 2)-2.7) <= 1e-12, s)
 	// 0.04 s make three calls in 100 ms, which are 0.12 s.
 	s = Cut([]float64{0.04, 0.04, 0.3, 0}, Length{Seconds: 0.5}, 0.1)
-	if h := s.Histogram(0, 1); !slices.Equal(s.Ends, []int{3}) ||
-		!slices.Equal(h.Counts, []float64{3, 3, 1}) || h.Total() != 7 {
-		t.Errorf("%+v", s)
-	}
+	h := s.Histogram(0, 1)
+	must.Be(t, slices.Equal(s.Ends, []int{3}) && slices.Equal(h.Counts, []float64{3, 3, 1}) && h.Total() == 7,
+		s)
 	if s = Cut([]float64{1, 2, 3, 4, 5}, Length{Iterations: 2}, 0); !slices.Equal(s.Ends, []int{2, 4}) {
 		t.Errorf("%+v", s)
 	}
 	for _, text := range []string{"auto", "1s", "0.25s", "7"} {
-		if l, err := ParseLength(text); err != nil || l.String() != text {
-			t.Errorf("%s is read as %v, %v", text, l, err)
-		}
+		l, err := ParseLength(text)
+		must.Be(t, err == nil && l.String() == text, text, "is read as", l, err)
 	}
-	if l, err := ParseLength("500ms"); err != nil || l.Seconds != (500*time.Millisecond).Seconds() {
-		t.Errorf("500ms is read as %v, %v", l, err)
-	}
+	l, err := ParseLength("500ms")
+	must.Be(t, err == nil && l.Seconds == (500*time.Millisecond).Seconds(), "500ms is read as", l, err)
 	for _, text := range []string{"", "0", "-1", "-1s", "0s", "x", "1.5"} {
-		if l, err := ParseLength(text); err == nil {
-			t.Errorf("%q is read as %v", text, l)
-		}
+		l, err := ParseLength(text)
+		must.Be(t, err != nil, text, "is read as", l)
 	}
 }
 
@@ -251,18 +246,16 @@ func TestSimilarityLaws(t *testing.T) {
 		a, b := noisy(r.Uint64(), 50+r.IntN(200), 0, 1, 0.1), noisy(r.Uint64(), 50+r.IntN(200), 20, 1.1, 0.1)
 		kept := slices.Clone(a)
 		v := similarityOf(a, b, TwoPass)
-		if w := similarityOf(b, a, TwoPass); math.Abs(v-w) > 1e-12 || v < 0 || v > 1 {
-			t.Errorf("%v one way, %v the other", v, w)
-		}
+		w := similarityOf(b, a, TwoPass)
+		must.Be(t, math.Abs(v-w) <= 1e-12 && v >= 0 && v <= 1, v, "one way", w, "the other")
 		must.Equal(t, similarityOf(a, a, TwoPass), 1, "with itself")
 		for _, x := range [][]float64{a, b} {
 			for i := range x {
 				x[i] *= 0x1p-30
 			}
 		}
-		if w := similarityOf(a, b, TwoPass); math.Abs(v-w) > 1e-9 {
-			t.Errorf("%v in one unit, %v in another", v, w)
-		}
+		w = similarityOf(a, b, TwoPass)
+		must.Be(t, math.Abs(v-w) <= 1e-9, v, "in one unit", w, "in another")
 		for i := range a {
 			must.Need(t, a[i] == kept[i]*0x1p-30, "the sample was changed")
 		}
@@ -275,12 +268,10 @@ func TestEmpty(t *testing.T) {
 	if kept, _ := h.Inliers(); len(kept.Values) != 0 || !math.IsNaN(h.Median()) || h.Total() != 0 {
 		t.Errorf("an empty histogram has inliers %v, median %v", kept.Values, h.Median())
 	}
-	if m, low, high := Ratio(nil, nil, 0.99, bootstrap.Uniform); !math.IsNaN(m + low + high) {
-		t.Errorf("ratio of nothing %v, %v to %v", m, low, high)
-	}
-	if s := Cut(nil, Length{}, 0); s.Len() != 0 || s.Start(0) != 0 {
-		t.Errorf("%+v", s)
-	}
+	m, low, high := Ratio(nil, nil, 0.99, bootstrap.Uniform)
+	must.Be(t, math.IsNaN(m+low+high), "ratio of nothing", m, low, "to", high)
+	s := Cut(nil, Length{}, 0)
+	must.Be(t, s.Len() == 0 && s.Start(0) == 0, s)
 }
 
 // FuzzSimilarity checks that any two samples are between 0 and 1 alike, the same both ways.
@@ -351,9 +342,8 @@ func FuzzOf(f *testing.F) {
 					t.Fatalf("%s: %+v", o.Criterion, w)
 				}
 			}
-			if q := o.Quality; !math.IsNaN(q.Low) && q.Low > q.High {
-				t.Fatalf("%s: %+v", o.Criterion, q)
-			}
+			q := o.Quality
+			must.Need(t, math.IsNaN(q.Low) || q.Low <= q.High, o.Criterion, q)
 		}
 	})
 }
@@ -421,17 +411,14 @@ func TestOnline(t *testing.T) {
 // can have measured.
 func TestOnlineRefuses(t *testing.T) {
 	p := quick()
-	if _, err := NewOnline(p, CV, 1); !errors.Is(err, ErrParameters) {
-		t.Errorf("step auto: %v", err)
-	}
+	_, err := NewOnline(p, CV, 1)
+	must.Fail(t, err, ErrParameters, "step auto")
 	p.Step = Length{Iterations: 2}
-	if _, err := NewOnline(p, CV, 0); !errors.Is(err, ErrParameters) {
-		t.Errorf("number 0: %v", err)
-	}
+	_, err = NewOnline(p, CV, 0)
+	must.Fail(t, err, ErrParameters, "number 0")
 	o := must.Get(NewOnline(p, CV, 1))(t)
 	for _, v := range []float64{-1e-9, math.NaN(), math.Inf(1)} {
-		if _, err := o.Add(v); !errors.Is(err, ErrData) {
-			t.Errorf("%v: %v", v, err)
-		}
+		_, err := o.Add(v)
+		must.Fail(t, err, ErrData, v)
 	}
 }

@@ -11,17 +11,14 @@ import (
 func TestDependenceOf(t *testing.T) {
 	// R: acf(c(1, 3, 2, 5, 4), plot=FALSE)$acf[2] is 0.1 - ... computed by hand: mean 3; deviations
 	// -2 0 -1 2 1; products 0 0 -2 2 = 0; squares 10.
-	if got := dependenceOf([]float64{1, 3, 2, 5, 4}); got.Lag1 != 0 {
-		t.Errorf("%+v, want 0 of 5", got)
-	}
+	got := dependenceOf([]float64{1, 3, 2, 5, 4})
+	must.Equal(t, got.Lag1, 0, got, "want 0 of 5")
 	// deviations -1.5 -.5 .5 1.5: products .75 -.25 .75 = 1.25; squares 5.
-	if got := dependenceOf([]float64{1, 2, 3, 4}); math.Abs(got.Lag1-0.25) > 1e-15 {
-		t.Errorf("a ramp of four: %+v, want 0.25", got)
-	}
+	got = dependenceOf([]float64{1, 2, 3, 4})
+	must.Be(t, math.Abs(got.Lag1-0.25) <= 1e-15, "a ramp of four", got, "want 0.25")
 	for _, x := range [][]float64{nil, {1}, {1, 2}, {2, 2, 2, 2}, {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1}} {
-		if got := dependenceOf(x); !math.IsNaN(got.Lag1) || got.Dependent {
-			t.Errorf("%v: %+v, want NaN", x, got)
-		}
+		got := dependenceOf(x)
+		must.Be(t, math.IsNaN(got.Lag1) && !got.Dependent, x, got, "want NaN")
 	}
 }
 

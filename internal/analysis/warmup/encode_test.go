@@ -44,10 +44,9 @@ func TestEncodeDecode(t *testing.T) {
 		{strings.Replace(string(text), `"pairs":[`, `"pairs":{`, 1), "invalid character"},
 		{`{"format": "krund-analysis", "version": 1, "parameters": {"delta": "x"}}`, `delta "x"`},
 	} {
-		if _, err := Decode([]byte(c.text)); !errors.Is(err, ErrDocument) ||
-			!strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.40s: %v, want %q", c.text, err, c.want)
-		}
+		_, err := Decode([]byte(c.text))
+		must.Be(t, errors.Is(err, ErrDocument) && strings.Contains(err.Error(), c.want), c.text, err, "want",
+			c.want)
 	}
 }
 

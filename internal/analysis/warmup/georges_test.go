@@ -30,7 +30,6 @@ func TestGeorges(t *testing.T) {
 		must.Be(t, got.Found == c.want.Found && got.Iteration == c.want.Iteration && same, c.name, got,
 			c.want)
 	}
-	if got := (GeorgesRule{}).Find([]float64{1, 1, 1}); got.Found {
-		t.Errorf("the zero rule found %+v", got)
-	}
+	got := (GeorgesRule{}).Find([]float64{1, 1, 1})
+	must.Be(t, !got.Found, "the zero rule found", got)
 }

@@ -106,12 +106,10 @@ func TestExecutionsOfCutOnes(t *testing.T) {
 func TestLeast(t *testing.T) {
 	enough, little := Agreement{Percent: 95}, Agreement{Percent: 94.9}
 	s := Study{Both: []Shorter{{1000, 5, little}, {1500, 5, enough}, {1000, 7, enough}, {500, 20, enough}}}
-	if got, ok := s.Least(); !ok || got != (Shorter{1000, 7, enough}) {
-		t.Errorf("%+v, %v", got, ok)
-	}
-	if got, ok := (&Study{Both: []Shorter{{1000, 5, little}}}).Least(); ok {
-		t.Errorf("%+v is not enough", got)
-	}
+	got, ok := s.Least()
+	must.Be(t, ok && got == (Shorter{1000, 7, enough}), got, ok)
+	got, ok = (&Study{Both: []Shorter{{1000, 5, little}}}).Least()
+	must.Be(t, !ok, got, "is not enough")
 }
 
 // TestGridQuantiles compares with sorting the pooled means.
@@ -130,9 +128,8 @@ func TestGridQuantiles(t *testing.T) {
 			means[chosen[2]])))
 		for _, q := range []float64{0.005, 0.25, 0.5, 0.995} {
 			want := pooled[int(math.Ceil(q*float64(len(pooled))))-1]
-			if got := g.quantile(chosen, q); math.Abs(got-want) > g.step {
-				t.Errorf("quantile %v of %v: %v, want %v", q, chosen, got, want)
-			}
+			got := g.quantile(chosen, q)
+			must.Be(t, math.Abs(got-want) <= g.step, "quantile", q, "of", chosen, got, "want", want)
 		}
 	}
 	constant := newGrid([][]float64{{2, 2, 2}})

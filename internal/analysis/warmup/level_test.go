@@ -38,9 +38,8 @@ func TestOneSteadyMean(t *testing.T) {
 			t.Errorf("steady mean %v, level %v, want 64.86 ns", e.Steady.Mean, *e.Level)
 		}
 	}
-	if m := p.SteadyPerformance.Mean; math.Abs(m-64.86e-9) > 0.1e-9 {
-		t.Errorf("performance %v, want that of the executions", m)
-	}
+	m := p.SteadyPerformance.Mean
+	must.Be(t, math.Abs(m-64.86e-9) <= 0.1e-9, "performance", m, "want that of the executions")
 	if l := p.Levels; l == nil || l.Count != 10 || l.Steady != 10 || math.Abs(l.Mean-64.86e-9) > 0.01e-9 {
 		t.Errorf("levels %+v", l)
 	}
@@ -63,9 +62,8 @@ func TestLevelOfShortExecutions(t *testing.T) {
 		t.Errorf("class %q, levels %+v", p.Classification, p.Levels)
 	}
 	e := p.Executions
-	if w := p.Warnings; len(w) != 1 || w[0].Code != "too_short" {
-		t.Errorf("warnings %+v", w)
-	}
+	w := p.Warnings
+	must.Be(t, len(w) == 1 && w[0].Code == "too_short", "warnings", w)
 	must.Be(t, e[0].Status == Refused && e[0].Level.Rule == steady.SecondHalf && e[3].Level == nil,
 		"executions", e)
 }

@@ -1,7 +1,6 @@
 package warmup
 
 import (
-	"errors"
 	"math"
 	"testing"
 
@@ -54,9 +53,8 @@ func TestSisonGlazRefuses(t *testing.T) {
 		{nil, 0.99}, {[]int{0, 0}, 0.99}, {[]int{3, -1}, 0.99}, {[]int{3}, 0}, {[]int{3}, 1}, {[]int{3},
 			math.NaN()},
 	} {
-		if _, err := sisonGlaz(c.counts, c.confidence); !errors.Is(err, errCounts) {
-			t.Errorf("%v with %v: %v, want errCounts", c.counts, c.confidence, err)
-		}
+		_, err := sisonGlaz(c.counts, c.confidence)
+		must.Fail(t, err, errCounts, c.counts, "with", c.confidence, "want errCounts")
 	}
 }
 

@@ -54,7 +54,6 @@ func TestControlWarnings(t *testing.T) {
 				test.want[i])
 		}
 	}
-	if list := controlWarnings(rounds(append([]float64{1.1}, usual...), 3), nil); len(list) != 0 {
-		t.Errorf("without a control: %+v", list)
-	}
+	list := controlWarnings(rounds(append([]float64{1.1}, usual...), 3), nil)
+	must.Equal(t, len(list), 0, "without a control", list)
 }

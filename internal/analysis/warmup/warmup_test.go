@@ -2,7 +2,6 @@ package warmup
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -159,9 +158,8 @@ func TestSameForAnyNumberOfWorkers(t *testing.T) {
 	}
 	changed := quick(classify.Paper)
 	changed.Seed++
-	if got := marshal(t, mustAnalyze(t, d, changed, Options{})); got == want {
-		t.Error("another seed gives the same document")
-	}
+	got := marshal(t, mustAnalyze(t, d, changed, Options{}))
+	must.Be(t, got != want, "another seed gives the same document")
 }
 
 func TestStoredDocumentIsTheSame(t *testing.T) {
@@ -224,9 +222,8 @@ func TestColumns(t *testing.T) {
 	if s := pair.SteadySeconds; s != nil && math.Abs(s.Median-100) > 3 {
 		t.Errorf("the first 100 iterations took %v s on the wall clock", s.Median)
 	}
-	if c := pair.Executions[0].Cores; c == nil || c.Main != 0 || c.Share != 1 || len(c.Moves) != 0 {
-		t.Errorf("cores: %+v", c)
-	}
+	c := pair.Executions[0].Cores
+	must.Be(t, c != nil && c.Main == 0 && c.Share == 1 && len(c.Moves) == 0, "cores", c)
 	must.Equal(t, len(doc.Warnings), 0, "mode relative warns of", doc.Warnings)
 	paper := quick(classify.Paper)
 	paper.Column = dataset.CoreCycles
@@ -241,10 +238,9 @@ func TestColumns(t *testing.T) {
 	}
 	p.Column = "jit"
 	doc = mustAnalyze(t, d, p, Options{})
-	if e := doc.Pairs[0].Executions[0]; e.Status != NoIterations ||
-		!strings.Contains(e.Problem, `no column "jit"`) {
-		t.Errorf("a column that is not there: %+v", e)
-	}
+	e := doc.Pairs[0].Executions[0]
+	must.Be(t, e.Status == NoIterations && strings.Contains(e.Problem, `no column "jit"`),
+		"a column that is not there", e)
 }
 
 func TestWarnings(t *testing.T) {
@@ -276,10 +272,8 @@ func TestWarnings(t *testing.T) {
 	must.Equal(t, codes("odd"),
 		"[few_executions unequal_lengths few_iterations below_delta "+"zero_durations dependence]", "odd")
 	d.Problems = []string{"record 7 is damaged"}
-	if w := mustAnalyze(t, d, quick(classify.Paper), Options{}).Warnings; len(w) != 1 ||
-		w[0].Text != d.Problems[0] {
-		t.Errorf("what could not be read is not in the document: %v", w)
-	}
+	w := mustAnalyze(t, d, quick(classify.Paper), Options{}).Warnings
+	must.Be(t, len(w) == 1 && w[0].Text == d.Problems[0], "what could not be read is not in the document", w)
 	must.Equal(t, codes("round"), "[few_executions rounding]", "round")
 }
 
@@ -301,16 +295,14 @@ func TestParametersRefused(t *testing.T) {
 	} {
 		p := Default(classify.Paper)
 		change(&p)
-		if _, err := Analyze(experiment(), p, Options{}); !errors.Is(err, ErrParameters) {
-			t.Errorf("%+v: %v, want ErrParameters", p, err)
-		}
+		_, err := Analyze(experiment(), p, Options{})
+		must.Fail(t, err, ErrParameters, p, "want ErrParameters")
 	}
 	p := quick(classify.Paper)
 	p.Penalty = changepoint.Manual(-1)
 	doc := mustAnalyze(t, experiment(), p, Options{})
-	if e := doc.Pairs[0].Executions[0]; e.Status != Refused || !strings.Contains(e.Problem, "penalty") {
-		t.Errorf("a negative penalty: %+v", e)
-	}
+	e := doc.Pairs[0].Executions[0]
+	must.Be(t, e.Status == Refused && strings.Contains(e.Problem, "penalty"), "a negative penalty", e)
 }
 
 func TestAmount(t *testing.T) {
@@ -328,9 +320,8 @@ func TestAmount(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "0", "-3", "1.5", "101%", "x", "NaN%"} {
-		if got, err := ParseAmount(text); err == nil {
-			t.Errorf("%q was taken for %v", text, got)
-		}
+		got, err := ParseAmount(text)
+		must.Be(t, err != nil, text, "was taken for", got)
 	}
 }
 
@@ -356,7 +347,6 @@ func TestHowLong(t *testing.T) {
 		t.Errorf("less of both: %+v", study.Both)
 	}
 	o.Workers = 3
-	if again, err := HowLong(d, doc, o); err != nil || !reflect.DeepEqual(again, study) {
-		t.Errorf("three workers give another study, %v", err)
-	}
+	again, err := HowLong(d, doc, o)
+	must.Be(t, err == nil && reflect.DeepEqual(again, study), "three workers give another study", err)
 }

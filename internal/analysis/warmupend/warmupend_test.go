@@ -67,10 +67,8 @@ func TestStep(t *testing.T) {
 	}
 	for _, e := range steps(0.5) {
 		e.Values = e.Values[:599]
-		if _, short, err := warmupend.Of([]warmupend.LabeledSeries{e}, batches(), 1); short != 1 ||
-			err != nil {
-			t.Errorf("59 s: short %d, %v", short, err)
-		}
+		_, short, err := warmupend.Of([]warmupend.LabeledSeries{e}, batches(), 1)
+		must.Be(t, short == 1 && err == nil, "59 s: short", short, err)
 	}
 }
 

@@ -131,15 +131,13 @@ func TestAskAndWithdraw(t *testing.T) {
 			for range 2 { // the second time there is nothing to do
 				must.Do(t, e.Ask(t.Context()))
 			}
-			if asked, err := e.Asked(); !asked || err != nil {
-				t.Errorf("asked %t, %v", asked, err)
-			}
+			asked, err := e.Asked()
+			must.Be(t, asked && err == nil, "asked", asked, err)
 			for range 2 {
 				must.Do(t, e.Withdraw(t.Context()))
 			}
-			if asked, err := e.Asked(); asked || err != nil {
-				t.Errorf("after it was withdrawn: asked %t, %v", asked, err)
-			}
+			asked, err = e.Asked()
+			must.Be(t, !asked && err == nil, "after it was withdrawn: asked", asked, err)
 			must.EqualList(t, c.lab.calls, c.calls, "calls")
 		})
 	}
@@ -147,9 +145,8 @@ func TestAskAndWithdraw(t *testing.T) {
 
 func TestRequestForAnotherEntryStays(t *testing.T) {
 	l := grubLab(t).write("boot/grub/grubenv", block("next_entry=memtest\n"))
-	if err := l.entry("krund", config.LoaderAuto).Withdraw(t.Context()); err != nil || len(l.calls) > 0 {
-		t.Errorf("calls %q, %v", l.calls, err)
-	}
+	err := l.entry("krund", config.LoaderAuto).Withdraw(t.Context())
+	must.Be(t, err == nil && len(l.calls) == 0, "calls", l.calls, err)
 }
 
 func TestCheckRefuses(t *testing.T) {
@@ -229,11 +226,8 @@ func TestOf(t *testing.T) {
 	const text = "[boot]\nentry = \"krund\"\n[vms.C]\nrunner = \"c\"\nvariants = " +
 		"[\"d\"]\n[variants.d]\nentry = \"bench.so\"\n[benchmarks]\nx = { parameter = 1 }\n"
 	cfg := must.Get(config.Parse("x.toml", []byte(text), "lab1", nil))(t)
-	if e, ok := autostart.EntryOf(cfg, config.RebootHardware, sysroot.Root{}); !ok || e.Name != "krund" ||
-		e.Loader != config.LoaderAuto {
-		t.Errorf("%+v, %t", e, ok)
-	}
-	if _, ok := autostart.EntryOf(cfg, config.RebootNone, sysroot.Root{}); ok {
-		t.Error("without restarts nothing is asked of the boot loader")
-	}
+	e, ok := autostart.EntryOf(cfg, config.RebootHardware, sysroot.Root{})
+	must.Be(t, ok && e.Name == "krund" && e.Loader == config.LoaderAuto, e, ok)
+	_, ok = autostart.EntryOf(cfg, config.RebootNone, sysroot.Root{})
+	must.Be(t, !ok, "without restarts nothing is asked of the boot loader")
 }

@@ -71,8 +71,7 @@ func FuzzMenu(f *testing.F) {
 func FuzzMountOf(f *testing.F) {
 	f.Add("22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n", "/boot/grub/grubenv")
 	f.Fuzz(func(t *testing.T, mountinfo, file string) {
-		if m, ok := mountOf(mountinfo, file); ok && !within(file, m.point) {
-			t.Errorf("%q is not on %+v", file, m)
-		}
+		m, ok := mountOf(mountinfo, file)
+		must.Be(t, !ok || within(file, m.point), file, "is not on", m)
 	})
 }

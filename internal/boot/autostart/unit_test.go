@@ -84,19 +84,15 @@ func TestInstallAndRemoveInAnImage(t *testing.T) {
 				"krund@warmup.service")))(t, "not started with", target)
 		}
 	}
-	if removed, err := i.Remove(t.Context(), "warmup"); !removed || err != nil || i.Enabled("warmup") {
-		t.Errorf("removed %v, error %v", removed, err)
-	}
+	removed, err := i.Remove(t.Context(), "warmup")
+	must.Be(t, removed && err == nil && !i.Enabled("warmup"), "removed", removed, "error", err)
 	if left, err := os.ReadDir(filepath.Join(root, "etc/systemd/system")); err != nil || len(left) != 2 {
 		t.Errorf("left %v, error %v", left, err) // multi-user.target.wants, bench.target.wants
 	}
-	if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*/*")); err != nil ||
-		len(left) != 0 {
-		t.Errorf("left %v, error %v", left, err)
-	}
-	if removed, err := i.Remove(t.Context(), "warmup"); removed || err != nil {
-		t.Errorf("a second time: removed %v, error %v", removed, err)
-	}
+	left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*/*"))
+	must.Be(t, err == nil && len(left) == 0, "left", left, "error", err)
+	removed, err = i.Remove(t.Context(), "warmup")
+	must.Be(t, !removed && err == nil, "a second time: removed", removed, "error", err)
 }
 
 // templateTargets returns the targets that the template names. Images and machines must start an
@@ -130,9 +126,8 @@ func TestSystemdIsReloaded(t *testing.T) {
 	if err := i.Unlink(t.Context(), "warmup"); err != nil { // krund and a user may both do it
 		t.Fatal(err)
 	}
-	if removed, err := i.Remove(t.Context(), "warmup"); err != nil || !removed {
-		t.Fatal(removed, err)
-	}
+	removed, err := i.Remove(t.Context(), "warmup")
+	must.Need(t, err == nil && removed, removed, err)
 	if want := []string{"daemon-reload", "enable krund@warmup.service", "disable krund@warmup.service",
 		"daemon-reload"}; !slices.Equal(calls, want) {
 		t.Errorf("calls %q, want %q", calls, want)
@@ -214,10 +209,8 @@ func TestDisabledWhateverSystemctlDoes(t *testing.T) {
 				return test.err
 			}}
 			must.Do(t, i.Unlink(t.Context(), "warmup"))
-			if left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*.wants/*")); err != nil ||
-				len(left) > 0 {
-				t.Errorf("left %v, %v", left, err)
-			}
+			left, err := filepath.Glob(filepath.Join(root, "etc/systemd/system/*.wants/*"))
+			must.Be(t, err == nil && len(left) == 0, "left", left, err)
 			for _, dir := range []string{"sync multi-user.target.wants", "sync bench.target.wants"} {
 				must.Be(t, slices.Contains(r.events, dir), "no", dir, "in", r.events)
 			}
@@ -247,17 +240,14 @@ func TestErrorsOfSystemdAreReported(t *testing.T) {
 		...string) error {
 		return refused
 	}}
-	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err, refused) {
-		t.Errorf("error %v", err)
-	}
+	_, err := i.Install(t.Context(), "warmup", "/x/warmup.toml")
+	must.Fail(t, err, refused, "error")
 }
 
 func TestWithoutTemplate(t *testing.T) {
 	i := autostart.Installer{FS: durable.OS(), Root: t.TempDir()}
-	if _, err := i.Install(t.Context(), "warmup", "/x/warmup.toml"); !errors.Is(err,
-		autostart.ErrNoTemplate) {
-		t.Errorf("error %v", err)
-	}
+	_, err := i.Install(t.Context(), "warmup", "/x/warmup.toml")
+	must.Fail(t, err, autostart.ErrNoTemplate, "error")
 }
 
 // TestForget: the drop-ins of experiments that are gone go, unless their unit starts at boot.
@@ -272,8 +262,7 @@ func TestForget(t *testing.T) {
 	gone := func(config string) bool { return config != "/hub/there.toml" }
 	must.Do(t, i.Forget(gone))
 	for name, want := range map[string]bool{"gone": false, "enabled": true, "there": true} {
-		if _, known := i.Config(name); known != want {
-			t.Errorf("%s: known %v, want %v", name, known, want)
-		}
+		_, known := i.Config(name)
+		must.Equal(t, known, want, name, "known")
 	}
 }

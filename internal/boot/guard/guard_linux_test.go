@@ -29,9 +29,8 @@ func TestApart(t *testing.T) {
 	stat := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)))(t)
 	_, rest, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(rest) // state, parent, group, session
-	if parent := fields[1]; parent == strconv.Itoa(os.Getpid()) {
-		t.Error("the guard is a child of krund")
-	}
+	parent := fields[1]
+	must.Be(t, parent != strconv.Itoa(os.Getpid()), "the guard is a child of krund")
 	must.Equal(t, fields[3], strconv.Itoa(pid), "session", "want its own")
 	var on unix.CPUSet
 	must.Do(t, unix.SchedGetaffinity(pid, &on))

@@ -92,9 +92,8 @@ func TestGuardOutlivesKrund(t *testing.T) {
 	must.Do(t, krund.Start())
 	must.Do(t, errors.Join(says.Close(), stdin.Close()))
 	said := make([]byte, len("guarded\n"))
-	if _, err := io.ReadFull(out, said); err != nil || string(said) != "guarded\n" {
-		t.Fatalf("krund said %q, %v", said, err)
-	}
+	_, err := io.ReadFull(out, said)
+	must.Need(t, err == nil && string(said) == "guarded\n", "krund said", said, err)
 	must.Do(t, syscall.Kill(-krund.Process.Pid, syscall.SIGKILL))
 	_ = krund.Wait() // it was killed: that is the expected error
 	rest, err := io.ReadAll(log)
@@ -105,9 +104,8 @@ func TestReleased(t *testing.T) {
 	log, says := must.Get2(os.Pipe())(t)
 	g := must.Get(Start(t.Context(), Options{About: []string{"/x/test.krun"}, Log: says}))(t)
 	must.Do(t, errors.Join(says.Close(), g.Dismiss()))
-	if said, err := io.ReadAll(log); err != nil || len(said) != 0 {
-		t.Errorf("a dismissed guard said %q, %v", said, err)
-	}
+	said, err := io.ReadAll(log)
+	must.Be(t, err == nil && len(said) == 0, "a dismissed guard said", said, err)
 	must.Refuse(t, g.Dismiss(), "", "no error although the guard is gone")
 }
 
@@ -192,9 +190,8 @@ func TestArguments(t *testing.T) {
 	}
 	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first},
 		{name, first, "a", "", "/x"}, {name, second, "-1", "", "/x"}} {
-		if _, _, ok := parse(args); ok {
-			t.Errorf("%q starts a guard", args)
-		}
+		_, _, ok := parse(args)
+		must.Be(t, !ok, args, "starts a guard")
 	}
 }
 

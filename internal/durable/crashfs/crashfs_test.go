@@ -54,9 +54,8 @@ func TestCrashAt(t *testing.T) {
 	fsys.CrashAt(3)
 	writeAt(t, f, "one", 0) // 2
 	must.Be(t, !fsys.IsCut(), "cut too early")
-	if n, err := f.WriteAt([]byte("two"), 3); n != 0 || !errors.Is(err, crashfs.ErrPowerCut) {
-		t.Errorf("the write in the cut: %d, %v", n, err)
-	}
+	n, err := f.WriteAt([]byte("two"), 3)
+	must.Be(t, n == 0 && errors.Is(err, crashfs.ErrPowerCut), "the write in the cut", n, err)
 	_, statErr := f.Stat()
 	_, listErr := fsys.ReadDir("/x")
 	_, openErr := fsys.OpenFile("/x/f", os.O_RDONLY, 0)
@@ -146,9 +145,8 @@ func TestSectorsSurviveOnTheirOwn(t *testing.T) {
 	seen := outcomes(fsys, "/x/f", crashfs.Random)
 	for text := range seen {
 		for s := range 3 {
-			if part := text[s*512 : (s+1)*512]; strings.Trim(part, part[:1]) != "" {
-				t.Fatalf("sector %d is torn", s)
-			}
+			part := text[s*512 : (s+1)*512]
+			must.Need(t, strings.Trim(part, part[:1]) == "", "sector", s, "is torn")
 		}
 	}
 	must.Equal(t, len(seen), 27, "of 27 combinations")
@@ -199,16 +197,14 @@ func TestDirectorySurvivesOnlyWithItsName(t *testing.T) {
 	fsys := crashfs.New("/")
 	must.Do(t, fsys.Mkdir("/d", 0o755))
 	must.Do(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
-	if files := fsys.Reboot(crashfs.Nothing).Files(); len(files) != 0 {
-		t.Errorf("found %v", files)
-	}
+	files := fsys.Reboot(crashfs.Nothing).Files()
+	must.Equal(t, len(files), 0, "found", files)
 	fsys = crashfs.New("/")
 	must.Do(t, fsys.Mkdir("/d", 0o755))
 	must.Do(t, durable.WriteFile(fsys, "/d/f", []byte("x"), 0o644))
 	must.Do(t, fsys.SyncDir("/"))
-	if files := fsys.Reboot(crashfs.Nothing).Files(); string(files["/d/f"]) != "x" {
-		t.Errorf("found %v", files)
-	}
+	files = fsys.Reboot(crashfs.Nothing).Files()
+	must.Equal(t, string(files["/d/f"]), "x", "found", files)
 }
 
 func TestRebootIsDeterministic(t *testing.T) {
@@ -233,16 +229,14 @@ func TestFailedSync(t *testing.T) {
 		Match: func(op crashfs.Op) bool { return op.Kind == crashfs.Sync }})
 	must.Fail(t, f.Sync(), syscall.EIO, "first Sync")
 	must.Do(t, f.Sync())
-	if got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]; string(got) != "old" {
-		t.Errorf("the second Sync has written %q", got)
-	}
+	got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]
+	must.Equal(t, string(got), "old", "the second Sync has written", got)
 	fsys = fsys.Reboot(crashfs.Everything)
 	f = openFile(t, fsys, "/x/f")
 	writeAt(t, f, "3rd", 0)
 	must.Do(t, f.Sync())
-	if got := fsys.Reboot(crashfs.Nothing).Files()["/x/f"]; string(got) != "3rd" {
-		t.Errorf("writing again has left %q", got)
-	}
+	got = fsys.Reboot(crashfs.Nothing).Files()["/x/f"]
+	must.Equal(t, string(got), "3rd", "writing again has left", got)
 }
 
 func TestFullDisk(t *testing.T) {
@@ -256,9 +250,8 @@ func TestFullDisk(t *testing.T) {
 	if n, err := f.WriteAt([]byte("longer"), 6); n != 3 || !errors.Is(err, syscall.ENOSPC) { // short
 		t.Errorf("growing: %d, %v", n, err)
 	}
-	if got := fsys.Files()["/x/f"]; string(got) != "in pla"+"lon" {
-		t.Errorf("content %q", got)
-	}
+	got := fsys.Files()["/x/f"]
+	must.Equal(t, string(got), "in pla"+"lon", "content", got)
 	must.Fail(t, fsys.Mkdir("/x/d", 0o755), syscall.ENOSPC, "mkdir")
 	must.Fail(t, durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644), syscall.ENOSPC, "new file")
 	must.Do(t, f.Sync())
@@ -292,17 +285,14 @@ func TestWriteFileFaults(t *testing.T) {
 func TestFailReads(t *testing.T) {
 	fsys := withOldFile()
 	fsys.FailReads("/x/f", syscall.EIO)
-	if _, err := durable.ReadFile(fsys, "/x/f"); !errors.Is(err, syscall.EIO) {
-		t.Errorf("reading: %v", err)
-	}
+	_, err := durable.ReadFile(fsys, "/x/f")
+	must.Fail(t, err, syscall.EIO, "reading")
 	fsys.FailReads("/x", syscall.EIO)
-	if _, err := fsys.ReadDir("/x"); !errors.Is(err, syscall.EIO) {
-		t.Errorf("listing: %v", err)
-	}
+	_, err = fsys.ReadDir("/x")
+	must.Fail(t, err, syscall.EIO, "listing")
 	fsys.Heal()
-	if data, err := durable.ReadFile(fsys, "/x/f"); err != nil || !bytes.Equal(data, oldContent) {
-		t.Errorf("healed: %d bytes, %v", len(data), err)
-	}
+	data, err := durable.ReadFile(fsys, "/x/f")
+	must.Be(t, err == nil && bytes.Equal(data, oldContent), "healed", len(data), "bytes", err)
 }
 
 func TestLock(t *testing.T) {
@@ -321,9 +311,8 @@ func TestNotSimulated(t *testing.T) {
 	fsys := crashfs.New("/x", "/y")
 	fsys.Put("/x/f", nil)
 	must.Fail(t, fsys.Rename("/x/f", "/y/f"), syscall.EXDEV, "renaming between directories")
-	if _, err := fsys.OpenFile("/", os.O_RDONLY, 0); !errors.Is(err, fs.ErrInvalid) {
-		t.Errorf("opening the root: %v", err)
-	}
+	_, err := fsys.OpenFile("/", os.O_RDONLY, 0)
+	must.Fail(t, err, fs.ErrInvalid, "opening the root")
 }
 
 // TestDirectoryHandle: an open directory can be synced, but not read.
@@ -331,13 +320,11 @@ func TestDirectoryHandle(t *testing.T) {
 	fsys := crashfs.New("/x/d")
 	must.Do(t, openFile(t, fsys, "/x/d/f").Sync())
 	d := must.Get(fsys.OpenFile("/x/d", os.O_RDONLY, 0))(t)
-	if _, err := io.ReadAll(d); !errors.Is(err, syscall.EISDIR) {
-		t.Errorf("reading: %v", err)
-	}
+	_, err := io.ReadAll(d)
+	must.Fail(t, err, syscall.EISDIR, "reading")
 	must.Do(t, d.Sync())
-	if _, ok := fsys.Reboot(crashfs.Nothing).Files()["/x/d/f"]; !ok {
-		t.Error("the name was not synced")
-	}
+	_, ok := fsys.Reboot(crashfs.Nothing).Files()["/x/d/f"]
+	must.Be(t, ok, "the name was not synced")
 }
 
 // TestEveryCutEnds: there are as many cuts as operations, and one after the end.
@@ -362,14 +349,12 @@ func TestSurvivor(t *testing.T) {
 	f := openFile(t, fsys, "/x/f")
 	must.Do(t, fsys.SyncDir("/x"))
 	writeAt(t, f, "x", 0)
-	if got := fsys.Survivor(crashfs.Nothing).Files()["/x/f"]; len(got) != 0 {
-		t.Errorf("survived: %q", got)
-	}
+	got := fsys.Survivor(crashfs.Nothing).Files()["/x/f"]
+	must.Equal(t, len(got), 0, "survived", got)
 	must.Do(t, f.Sync())
 	for _, after := range []*crashfs.FS{fsys.Survivor(crashfs.Nothing), fsys.Reboot(crashfs.Nothing)} {
-		if got := after.Files()["/x/f"]; string(got) != "x" {
-			t.Errorf("survived: %q", got)
-		}
+		got := after.Files()["/x/f"]
+		must.Equal(t, string(got), "x", "survived", got)
 	}
 }
 
@@ -391,9 +376,8 @@ func TestState(t *testing.T) {
 		"deeper":          func(fsys *crashfs.FS) { fsys.Put("/x/d/f", nil) },
 	} {
 		got := state(act)
-		if other, ok := seen[got]; ok {
-			t.Errorf("%s and %s have the same state", name, other)
-		}
+		other, ok := seen[got]
+		must.Be(t, !ok, name, "and", other, "have the same state")
 		seen[got] = name
 		must.Equal(t, got, state(act), name, "two states")
 	}

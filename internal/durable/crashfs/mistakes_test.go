@@ -120,9 +120,8 @@ func TestFindsMistakes(t *testing.T) {
 				}
 			}
 			for _, want := range test.want {
-				if _, ok := found[want]; !ok {
-					t.Errorf("not found: %s", want)
-				}
+				_, ok := found[want]
+				must.Be(t, ok, "not found", want)
 				delete(found, want)
 			}
 			for what, cut := range found {

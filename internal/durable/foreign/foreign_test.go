@@ -16,17 +16,14 @@ func TestHash(t *testing.T) {
 	must.Do(t, os.WriteFile(path, []byte("abc"), 0o644))
 	// sha256sum of "abc", FIPS 180-2 appendix B.1.
 	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-	if got, err := Hash(t.Context(), path); got != want || err != nil {
-		t.Errorf("%s, %v", got, err)
-	}
-	if _, err := Hash(t.Context(), path+"-none"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file: %v", err)
-	}
+	got, err := Hash(t.Context(), path)
+	must.Be(t, got == want && err == nil, got, err)
+	_, err = Hash(t.Context(), path+"-none")
+	must.Fail(t, err, os.ErrNotExist, "a missing file")
 	link := filepath.Join(t.TempDir(), "link")
 	must.Do(t, os.Symlink(path, link))
-	if got, err := Hash(t.Context(), link); got != want || err != nil {
-		t.Errorf("by a link: %s, %v", got, err)
-	}
+	got, err = Hash(t.Context(), link)
+	must.Be(t, got == want && err == nil, "by a link", got, err)
 	for name := range map[string]bool{"/proc/self/exe": true, os.Args[0]: true} { // of a disk, both
 		if _, err := os.Stat(name); err == nil && Check(name) != nil {
 			t.Errorf("%s: %v", name, Check(name))
@@ -71,13 +68,12 @@ func TestInterrupted(t *testing.T) {
 	why := errors.New("SIGTERM")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if _, err := Hash(ctx, large); !errors.Is(err, why) {
-		t.Errorf("%v", err)
-	}
+	_, err := Hash(ctx, large)
+	must.Fail(t, err, why)
 	ctx, cancel = context.WithCancelCause(t.Context())
 	asked, never := make(chan bool), make(chan bool)
 	go func() { <-asked; cancel(why) }()
-	_, err := Within(ctx, func() int {
+	_, err = Within(ctx, func() int {
 		asked <- true
 		<-never
 		return 1

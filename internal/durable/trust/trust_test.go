@@ -123,14 +123,11 @@ func TestMissingFile(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || v.RootOnly() == nil {
 		t.Errorf("%v, verdict %v", err, v.RootOnly())
 	}
-	if _, _, err := Open(srv + "/new"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(),
-		srv+"/new") {
-		t.Errorf("open: %v", err)
-	}
+	_, _, err = Open(srv + "/new")
+	must.Be(t, errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), srv+"/new"), "open", err)
 	must.Do(t, os.Symlink("loop", srv+"/loop"))
-	if _, err := Look(srv + "/loop"); !errors.Is(err, unix.ELOOP) {
-		t.Errorf("a link to itself: %v", err)
-	}
+	_, err = Look(srv + "/loop")
+	must.Fail(t, err, unix.ELOOP, "a link to itself")
 }
 
 // TestNoFile: only regular files are opened, and opening a pipe does not block.
@@ -139,9 +136,8 @@ func TestNoFile(t *testing.T) {
 	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o644))
 	must.Do(t, os.Symlink("pipe", filepath.Join(dir, "link")))
 	for _, name := range []string{dir, filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), "/dev/null"} {
-		if _, _, err := Open(name); !errors.Is(err, ErrNotFile) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, _, err := Open(name)
+		must.Fail(t, err, ErrNotFile, name)
 	}
 }
 
@@ -157,9 +153,8 @@ func TestNoDescriptorLeaks(t *testing.T) {
 			}
 		}
 	}
-	if after := descriptors(t); after > before {
-		t.Errorf("%d descriptors, before %d", after, before)
-	}
+	after := descriptors(t)
+	must.Be(t, after <= before, after, "descriptors, before", before)
 }
 
 func descriptors(t *testing.T) int {

@@ -99,10 +99,8 @@ func TestFixtures(t *testing.T) {
 		name := filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path))
 		must.Be(t, seen[name] || name == "tests/corrupt.krun", name, "is not in the table")
 	}
-	if _, err := Convert(load(t, fixtures.Path(t, "krun/tests/corrupt.krun"))); err == nil ||
-		err.Error() != "line 6: [ is not closed" {
-		t.Errorf("corrupt.krun: %v", err)
-	}
+	_, err := Convert(load(t, fixtures.Path(t, "krun/tests/corrupt.krun")))
+	must.Be(t, err != nil && err.Error() == "line 6: [ is not closed", "corrupt.krun", err)
 }
 
 func load(t *testing.T, path string) Program {

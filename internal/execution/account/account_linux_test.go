@@ -68,9 +68,8 @@ func mustFresh(t *testing.T, m maker) (Account, []string) {
 	if owner, _ := ownerOf(info); owner != a.UID || info.Mode() != os.ModeDir|0o700 {
 		t.Errorf("home: owner %d, mode %v, account %+v", owner, info.Mode(), a)
 	}
-	if list, err := os.ReadDir(home); err != nil || len(list) != 0 {
-		t.Errorf("home is not empty: %v, %v", list, err)
-	}
+	list, err := os.ReadDir(home)
+	must.Be(t, err == nil && len(list) == 0, "home is not empty", list, err)
 	must.Be(t, a.Name == "krun" && a.UID >= 1000 && a.GID >= 1000 && a.Own, "account", a)
 	return a, findings
 }
@@ -87,9 +86,8 @@ func TestFreshAccount(t *testing.T) {
 		"findings", findings)
 	must.Get(os.Stat(m.path("/tmp/others")))(t)
 	must.Equal(t, m.text(t, "/etc/subuid"), "", "subuid")
-	if s := m.text(t, "/etc/passwd"); strings.Count(s, "\nkrun:") != 1 || !strings.Contains(s, "anna:") {
-		t.Errorf("passwd %q", s)
-	}
+	s := m.text(t, "/etc/passwd")
+	must.Be(t, strings.Count(s, "\nkrun:") == 1 && strings.Contains(s, "anna:"), "passwd", s)
 }
 
 func TestRemoveAccount(t *testing.T) {
@@ -107,27 +105,23 @@ func TestRemoveAccount(t *testing.T) {
 		"removed 2 System V objects (shared memory, semaphores, message queues) of the last benchmark",
 		"System V objects of the last benchmark are left: a third one cannot be",
 	}
-	if findings, err := m.remove(t.Context()); err != nil || !slices.Equal(findings, want) {
-		t.Errorf("findings %q, %v; want %q", findings, err, want)
-	}
+	findings, err := m.remove(t.Context())
+	must.Be(t, err == nil && slices.Equal(findings, want), "findings", findings, err, "want", want)
 	must.Equal(t, m.text(t, "/etc/passwd")+m.text(t, "/etc/group"), before, "the user database was")
 	for _, name := range []string{accountHome, "/tmp/left"} {
-		if _, err := os.Lstat(m.path(name)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is still there: %v", name, err)
-		}
+		_, err := os.Lstat(m.path(name))
+		must.Fail(t, err, fs.ErrNotExist, name, "is still there")
 	}
-	if findings, err := m.remove(t.Context()); len(findings) != 0 || err != nil {
-		t.Errorf("with no account there: %q, %v", findings, err)
-	}
+	findings, err = m.remove(t.Context())
+	must.Be(t, len(findings) == 0 && err == nil, "with no account there", findings, err)
 }
 
 func TestRemoveForeignAccount(t *testing.T) {
 	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
 	m := testMachine(t, person)
 	m.scratch = nil
-	if findings, err := m.remove(t.Context()); len(findings) != 0 || err != nil {
-		t.Errorf("%q, %v", findings, err)
-	}
+	findings, err := m.remove(t.Context())
+	must.Be(t, len(findings) == 0 && err == nil, findings, err)
 	must.Contain(t, m.text(t, "/etc/passwd"), person, "the account is gone")
 }
 
@@ -155,9 +149,8 @@ func TestForeignIsNotTouched(t *testing.T) {
 		must.Fail(t, err, ErrForeign, name, a)
 		must.Equal(t, m.text(t, "/etc/passwd")+m.text(t, "/etc/group"), before, name,
 			"the user database was changed to")
-		if _, err := os.Lstat(m.path("/home/krun/thesis")); name == "home" && err != nil {
-			t.Error(err)
-		}
+		_, err = os.Lstat(m.path("/home/krun/thesis"))
+		must.Be(t, name != "home" || err == nil, err)
 	}
 }
 
@@ -200,12 +193,10 @@ func TestAccountInterrupted(t *testing.T) {
 		m.leave(t, first, accountHome+"/secret")
 		damaged := m
 		damage(t, &damaged)
-		if a, _, err := damaged.fresh(t.Context()); !errors.Is(err, cut) {
-			t.Errorf("%s: got %+v, %v", name, a, err)
-		}
-		if a, _ := mustFresh(t, m); a.UID != first.UID || a.GID != first.GID {
-			t.Errorf("%s: was %+v, is %+v", name, first, a)
-		}
+		a, _, err := damaged.fresh(t.Context())
+		must.Fail(t, err, cut, name, "got", a)
+		a, _ = mustFresh(t, m)
+		must.Be(t, a.UID == first.UID && a.GID == first.GID, name, "was", first, a)
 	}
 }
 
@@ -213,9 +204,8 @@ func TestAccountInterrupted(t *testing.T) {
 func TestHomeHalfMade(t *testing.T) {
 	m := testMachine(t, ownLine)
 	must.Do(t, os.MkdirAll(m.path(accountHome), 0o700))
-	if a, _ := mustFresh(t, m); a.UID != 1003 {
-		t.Errorf("got %+v", a)
-	}
+	a, _ := mustFresh(t, m)
+	must.Equal(t, a.UID, 1003, "got", a)
 }
 
 func TestStaleLocks(t *testing.T) {
@@ -298,9 +288,8 @@ func TestKillUser(t *testing.T) {
 	must.Do(t, killUser(t.Context(), Account{UID: testUID, GID: testUID, Own: true}))
 	checkDead(t, marker)
 	must.Refuse(t, <-reaped, "", "the shell was not killed")
-	if left := userProcesses(testUID); len(left) != 0 {
-		t.Errorf("processes %v are left", left)
-	}
+	left := userProcesses(testUID)
+	must.Equal(t, len(left), 0, "processes", left, "are left")
 	must.Do(t, bystander.Process.Kill(), "another user's process was killed")
 	_ = bystander.Wait() // killed
 	for _, a := range []Account{{}, {UID: testUID}, {Own: true}, {UID: -1, Own: true}} {

@@ -40,32 +40,28 @@ func TestDeepLeftovers(t *testing.T) {
 	_, findings := must.Get2(m.fresh(context.Background()))(t)
 	must.Be(t, len(findings) == 1 && findings[0] == "removed 1000 files that the last benchmark left in /tmp",
 		"findings", findings)
-	if _, err := os.Lstat(m.path("/tmp/d")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("/tmp/d is still there: %v", err)
-	}
+	_, err := os.Lstat(m.path("/tmp/d"))
+	must.Fail(t, err, fs.ErrNotExist, "/tmp/d is still there")
 }
 
 // TestEmptyAccount: for a full disk only the files go, and those of others stay.
 func TestEmptyAccount(t *testing.T) {
 	m := testMachine(t, "anna:x:1000:1000::/home/anna:/bin/sh\n")
-	if removed, err := m.empty(t.Context()); removed != 0 || err != nil {
-		t.Errorf("without an account: %d, %v", removed, err)
-	}
+	removed, err := m.empty(t.Context())
+	must.Be(t, removed == 0 && err == nil, "without an account", removed, err)
 	a, _ := mustFresh(t, m)
 	m.leave(t, a, accountHome+"/big")
 	m.leave(t, a, "/tmp/big")
 	must.Do(t, os.WriteFile(m.path(accountHome+"/root's"), nil, 0o600))
 	for _, want := range []int{2, 0} {
-		if removed, err := m.empty(t.Context()); removed != want || err != nil {
-			t.Errorf("removed %d, %v; want %d", removed, err, want)
-		}
+		removed, err := m.empty(t.Context())
+		must.Be(t, removed == want && err == nil, "removed", removed, err, "want", want)
 	}
 	for name, want := range map[string]bool{
 		accountHome + "/big": false, "/tmp/big": false, accountHome: true, accountHome + "/root's": true,
 		"/tmp/others": true,
 	} {
-		if _, err := os.Lstat(m.path(name)); (err == nil) != want {
-			t.Errorf("%s: %v, want it there: %t", name, err, want)
-		}
+		_, err := os.Lstat(m.path(name))
+		must.Equal(t, (err == nil), want, name, err, "want it there")
 	}
 }

@@ -32,15 +32,13 @@ func TestHomeInMemory(t *testing.T) {
 	mustFresh(t, m) // which checks that it is empty
 	m.home = 0
 	mustFresh(t, m)
-	if err := unix.Statfs(m.path(accountHome), &st); err != nil || st.Files == 256 {
-		t.Errorf("without the option: type %x, %d files, %v", st.Type, st.Files, err)
-	}
+	err = unix.Statfs(m.path(accountHome), &st)
+	must.Be(t, err == nil && st.Files != 256, "without the option: type", st.Type, st.Files, "files", err)
 	m.home = 1 << 20
 	mustFresh(t, m)
 	must.Get(m.remove(t.Context()))(t)
-	if _, err := os.Lstat(m.path(accountHome)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("still there: %v", err)
-	}
+	_, err = os.Lstat(m.path(accountHome))
+	must.Fail(t, err, os.ErrNotExist, "still there")
 }
 
 // TestForeignHomeMount: what others have mounted there is not unmounted, and the account stays.

@@ -17,10 +17,8 @@ func TestRealObjects(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		if list, err := parseObjects(text, kind.id); err != nil ||
-			len(list) != bytes.Count(text, []byte{'\n'})-1 {
-			t.Errorf("%s: %v, %v:\n%s", kind.table, list, err, text)
-		}
+		list, err := parseObjects(text, kind.id)
+		must.Be(t, err == nil && len(list) == bytes.Count(text, []byte{'\n'})-1, kind.table, list, err, text)
 	}
 }
 
@@ -40,16 +38,13 @@ func TestRemoveObjects(t *testing.T) {
 		must.Get(unix.SysvShmCtl(id, unix.IPC_SET, &desc))(t)
 		ids = append(ids, id)
 	}
-	if removed, err := removeObjects(uid); removed != 2 || err != nil {
-		t.Errorf("removed %d, %v; want 2", removed, err)
-	}
+	removed, err := removeObjects(uid)
+	must.Be(t, removed == 2 && err == nil, "removed", removed, err, "want 2")
 	for i, want := range []bool{false, false, true} {
 		var desc unix.SysvShmDesc
-		if _, err := unix.SysvShmCtl(ids[i], unix.IPC_STAT, &desc); (err == nil) != want {
-			t.Errorf("object %d: %v, want it there: %v", i, err, want)
-		}
+		_, err := unix.SysvShmCtl(ids[i], unix.IPC_STAT, &desc)
+		must.Equal(t, (err == nil), want, "object", i, err, "want it there")
 	}
-	if removed, err := removeObjects(uid); removed != 0 || err != nil {
-		t.Errorf("again: %d, %v", removed, err)
-	}
+	removed, err = removeObjects(uid)
+	must.Be(t, removed == 0 && err == nil, "again", removed, err)
 }

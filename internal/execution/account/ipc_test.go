@@ -1,7 +1,6 @@
 package account
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -14,21 +13,18 @@ func TestParseObjects(t *testing.T) {
 		"      4660          7   666                  4096   203     0      0  1000  1000  1001  1000\n" +
 		"         0      32768  1600                   524   203     0      2     0     0     0     0\n"
 	list, err := parseObjects([]byte(table), "shmid")
-	if want := []object{{7, 1000, 1001}, {32768, 0, 0}}; err != nil || !slices.Equal(list, want) {
-		t.Errorf("%v, %v; want %v", list, err, want)
-	}
+	want := []object{{7, 1000, 1001}, {32768, 0, 0}}
+	must.Be(t, err == nil && slices.Equal(list, want), list, err, "want", want)
 	for name, text := range map[string]string{
 		"no such column": "key semid uid cuid\n1 2 3 4\n", "short line": "shmid uid cuid\n1 2\n",
 		"no number": "shmid uid cuid\n1 2 x\n",
 		"negative":  "shmid uid cuid\n1 -2 3\n",
 	} {
-		if list, err := parseObjects([]byte(text), "shmid"); !errors.Is(err, errObjects) {
-			t.Errorf("%s: %v, %v", name, list, err)
-		}
+		list, err := parseObjects([]byte(text), "shmid")
+		must.Fail(t, err, errObjects, name, list)
 	}
-	if list, err := parseObjects(nil, "shmid"); len(list) != 0 || err != nil {
-		t.Errorf("no table: %v, %v", list, err)
-	}
+	list, err = parseObjects(nil, "shmid")
+	must.Be(t, len(list) == 0 && err == nil, "no table", list, err)
 }
 
 func FuzzParseObjects(f *testing.F) {

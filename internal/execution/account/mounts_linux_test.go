@@ -99,12 +99,10 @@ func TestSubvolumes(t *testing.T) {
 	public := filepath.Join(dir, "tmp")
 	must.Do(t, errors.Join(os.Mkdir(public, 0o777), os.Chmod(public, 0o777|os.ModeSticky)))
 	fill(public)
-	if removed, err := removeOwned(t.Context(), public, testUID); removed != entries || err != nil {
-		t.Errorf("removed %d, %v; want %d", removed, err, entries)
-	}
-	if list, err := os.ReadDir(public); len(list) > 0 || err != nil {
-		t.Errorf("left: %v, %v", list, err)
-	}
+	removed, err := removeOwned(t.Context(), public, testUID)
+	must.Be(t, removed == entries && err == nil, "removed", removed, err, "want", entries)
+	list, err := os.ReadDir(public)
+	must.Be(t, len(list) == 0 && err == nil, "left", list, err)
 }
 
 // TestSubvolumesDeep: directories cannot be renamed from one subvolume into another, so those that
@@ -150,8 +148,7 @@ func TestOverlay(t *testing.T) {
 	fileOf(t, filepath.Join(home, "file"))
 	mustRemove(t, home, 2)
 	fileOf(t, filepath.Join(public, "mine"))
-	if removed, err := removeOwned(t.Context(), public, testUID); removed != 1 || err != nil {
-		t.Errorf("removed %d, %v", removed, err)
-	}
+	removed, err := removeOwned(t.Context(), public, testUID)
+	must.Be(t, removed == 1 && err == nil, "removed", removed, err)
 	must.Be(t, exists(t, filepath.Join(public, "theirs")), "the file of another user is gone")
 }

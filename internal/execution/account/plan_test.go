@@ -23,9 +23,8 @@ func TestParsePasswd(t *testing.T) {
 		{"root", 0, 0, "root", "/root"}, {"odd", 7, 8, "a, b,", "/home/öä"},
 		{"krun", 1003, 1003, accountComment, accountHome},
 	}
-	if got := parsePasswd([]byte(text)); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v", got)
-	}
+	got := parsePasswd([]byte(text))
+	must.Be(t, reflect.DeepEqual(got, want), "got", got)
 }
 
 func TestParseGroups(t *testing.T) {
@@ -46,9 +45,8 @@ func FuzzPasswd(f *testing.F) {
 		must.Need(t, old == nil || old.uid > 0 && old.comment == accountComment && old.home == accountHome,
 			"would remove", old)
 		for _, goos := range []string{"linux", "openbsd"} {
-			if add, err := planAdd(goos, users, groups, 0); err == nil && add[len(add)-1] != accountName {
-				t.Fatalf("%q", add)
-			}
+			add, err := planAdd(goos, users, groups, 0)
+			must.Need(t, err != nil || add[len(add)-1] == accountName, add)
 		}
 	})
 }
@@ -112,17 +110,15 @@ func TestPlanAdd(t *testing.T) {
 }
 
 func TestKillArgs(t *testing.T) {
-	if id, ok := killArgs([]string{killName, killFlag + "1000:100"}); !ok || id != (userID{1000, 100}) {
-		t.Errorf("%+v, %t", id, ok)
-	}
+	id, ok := killArgs([]string{killName, killFlag + "1000:100"})
+	must.Be(t, ok && id == (userID{1000, 100}), id, ok)
 	for _, args := range [][]string{
 		{killName, killFlag + "0:0"}, {killName, killFlag + "-1:0"}, {killName, killFlag + ":"},
 		{killName, killFlag + "1000"}, {killName, killFlag + "1000:"}, {killName, killFlag + "1000:x"},
 		{killName, killFlag + "1000:-1"}, {killName, killFlag + "1000:100", "x"},
 		{"krund", killFlag + "1000:100"}, {killName, "run"}, nil,
 	} {
-		if id, ok := killArgs(args); ok {
-			t.Errorf("%q: would kill as %+v", args, id)
-		}
+		id, ok := killArgs(args)
+		must.Be(t, !ok, args, "would kill as", id)
 	}
 }

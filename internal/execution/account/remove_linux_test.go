@@ -1,7 +1,6 @@
 package account
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -27,19 +26,16 @@ func TestRemoveWithGroup(t *testing.T) {
 			if account, group, err := m.exists(); err != nil || !account || !group {
 				t.Errorf("account %t, group %t, %v", account, group, err)
 			}
-			if removed, err := m.removeWithGroup(t.Context(), false); err != nil || !removed {
-				t.Fatalf("removed %t, %v", removed, err)
-			}
+			removed, err := m.removeWithGroup(t.Context(), false)
+			must.Need(t, err == nil && removed, "removed", removed, err)
 			must.Equal(t, m.text(t, "/etc/passwd"), passwd, "passwd")
 			must.Equal(t, m.text(t, "/etc/group"), group, "group")
 			for _, gone := range []string{accountHome, "/tmp/left"} {
-				if _, err := os.Stat(m.path(gone)); !errors.Is(err, fs.ErrNotExist) {
-					t.Errorf("%s is still there: %v", gone, err)
-				}
+				_, err := os.Stat(m.path(gone))
+				must.Fail(t, err, fs.ErrNotExist, gone, "is still there")
 			}
-			if removed, err := m.removeWithGroup(t.Context(), false); err != nil || removed {
-				t.Errorf("again: removed %t, %v", removed, err)
-			}
+			removed, err = m.removeWithGroup(t.Context(), false)
+			must.Be(t, err == nil && !removed, "again: removed", removed, err)
 		})
 	}
 }
@@ -47,10 +43,9 @@ func TestRemoveWithGroup(t *testing.T) {
 func TestRemoveWithGroupIsForItsOwn(t *testing.T) {
 	const person = "krun:x:1000:1000:Karl Run:/home/krun:/bin/sh\n"
 	m := testMachine(t, person)
-	if removed, err := m.removeWithGroup(t.Context(), false); removed || err != nil ||
-		!strings.Contains(m.text(t, "/etc/passwd"), person) {
-		t.Errorf("removed %t, %v", removed, err)
-	}
+	removed, err := m.removeWithGroup(t.Context(), false)
+	must.Be(t, !removed && err == nil && strings.Contains(m.text(t, "/etc/passwd"), person), "removed",
+		removed, err)
 }
 
 // TestKillListed ends the processes of a user one by one, and no other processes.

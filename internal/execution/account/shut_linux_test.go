@@ -29,16 +29,14 @@ func TestOwnedInTmp(t *testing.T) {
 	for _, name := range []string{"mine", "mine/deep"} {
 		must.Do(t, os.Lchown(filepath.Join(dir, name), testUID, testUID))
 	}
-	if n, err := removeOwned(t.Context(), dir, testUID); n != 7 || err != nil {
-		t.Errorf("removed %d, %v; want 5 files and 2 directories", n, err)
-	}
+	n, err := removeOwned(t.Context(), dir, testUID)
+	must.Be(t, n == 7 && err == nil, "removed", n, err, "want 5 files and 2 directories")
 	for name, want := range map[string]bool{
 		"file": false, "shut/file": true, "shut/open/file": false, "group/file": false, "mine": false,
 		"barred/file": true, "barred/open/file": true, // which root, and not the user, has put there
 	} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); (err == nil) != want {
-			t.Errorf("%s: there: %t, want %t", name, err == nil, want)
-		}
+		_, err := os.Lstat(filepath.Join(dir, name))
+		must.Equal(t, (err == nil), want, name, "there", err == nil)
 	}
 }
 

@@ -79,15 +79,13 @@ func TestMounts(t *testing.T) {
 	}
 	_, err := removeTree(t.Context(), dir)
 	must.Be(t, errors.Is(err, errMount) && strings.Contains(err.Error(), "unmount it"), err)
-	if n, err := removeOwned(t.Context(), dir, 0); n != 0 || !errors.Is(err, errMount) {
-		t.Errorf("removed %d, %v; the user may have files there", n, err)
-	}
+	n, err := removeOwned(t.Context(), dir, 0)
+	must.Be(t, n == 0 && errors.Is(err, errMount), "removed", n, err, "the user may have files there")
 	for _, at := range []string{filepath.Join(dir, "tmpfs"), outside} {
 		must.Do(t, os.Chmod(at, 0o755))
 	}
-	if n, err := removeOwned(t.Context(), dir, testUID); n != 0 || err != nil {
-		t.Errorf("removed %d, %v; the user cannot have files there", n, err)
-	}
+	n, err = removeOwned(t.Context(), dir, testUID)
+	must.Be(t, n == 0 && err == nil, "removed", n, err, "the user cannot have files there")
 	for _, name := range []string{"tmpfs/kept", "bind/kept"} {
 		must.Be(t, exists(t, filepath.Join(dir, name)), name, "is gone")
 	}
@@ -129,17 +127,14 @@ func TestOwned(t *testing.T) {
 		"mine/a": false, "mine/deep": false, "mine/link": false, "theirs/open/c": false, "fifo": false,
 		"mine/mixed/keep": true, "theirs/keep": true, "theirs/root": true, "theirs/open": true,
 	} {
-		if _, err := os.Lstat(at(name)); (err == nil) != want {
-			t.Errorf("%s: there: %t, want %t", name, err == nil, want)
-		}
+		_, err := os.Lstat(at(name))
+		must.Equal(t, (err == nil), want, name, "there", err == nil)
 	}
 	must.Get(os.Stat(outside))(t, "a link was followed")
-	if n, err := removeOwned(t.Context(), filepath.Join(dir, "absent"), testUID); n != 0 || err != nil {
-		t.Errorf("no such directory: %d, %v", n, err)
-	}
+	n, err := removeOwned(t.Context(), filepath.Join(dir, "absent"), testUID)
+	must.Be(t, n == 0 && err == nil, "no such directory", n, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := removeOwned(ctx, dir, testUID); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	_, err = removeOwned(ctx, dir, testUID)
+	must.Fail(t, err, context.Canceled, "cancelled")
 }

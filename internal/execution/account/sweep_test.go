@@ -47,9 +47,8 @@ func exists(t *testing.T, name string) bool {
 // mustRemove removes name and demands that n entries went.
 func mustRemove(t *testing.T, name string, n int) {
 	t.Helper()
-	if removed, err := removeTree(t.Context(), name); removed != n || err != nil {
-		t.Errorf("removed %d, %v; want %d", removed, err, n)
-	}
+	removed, err := removeTree(t.Context(), name)
+	must.Be(t, removed == n && err == nil, "removed", removed, err, "want", n)
 	must.Be(t, !exists(t, name), name, "is still there")
 }
 
@@ -184,9 +183,8 @@ func TestSwappedAgainAndAgain(t *testing.T) {
 	<-ended
 	must.Do(t, hostile.Close())
 	must.Be(t, exists(t, filepath.Join(outside, "kept")), "a link was followed")
-	if _, err := removeTree(t.Context(), dir); err != nil || exists(t, dir) {
-		t.Errorf("with all calm: %v", err)
-	}
+	_, err := removeTree(t.Context(), dir)
+	must.Be(t, err == nil && !exists(t, dir), "with all calm", err)
 }
 
 // TestMarkIsNotGuessed: names like those that the walk gives are removed as any other.
@@ -205,17 +203,13 @@ func TestEnds(t *testing.T) {
 	why := errors.New("out of time")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if n, err := removeTree(ctx, dir); n != 0 || !errors.Is(err, why) ||
-		!exists(t, filepath.Join(dir, "sub/file")) {
-		t.Errorf("removed %d, %v", n, err)
-	}
+	n, err := removeTree(ctx, dir)
+	must.Be(t, n == 0 && errors.Is(err, why) && exists(t, filepath.Join(dir, "sub/file")), "removed", n, err)
 	for _, absent := range []string{filepath.Join(dir, "absent"), filepath.Join(dir, "absent/below")} {
-		if n, err := removeTree(t.Context(), absent); n != 0 || err != nil {
-			t.Errorf("%s: removed %d, %v", absent, n, err)
-		}
-		if n, err := removeOwned(t.Context(), absent, 0); n != 0 || err != nil {
-			t.Errorf("%s: removed %d, %v", absent, n, err)
-		}
+		n, err := removeTree(t.Context(), absent)
+		must.Be(t, n == 0 && err == nil, absent, "removed", n, err)
+		n, err = removeOwned(t.Context(), absent, 0)
+		must.Be(t, n == 0 && err == nil, absent, "removed", n, err)
 	}
 }
 
@@ -223,8 +217,7 @@ func TestShorten(t *testing.T) {
 	long := strings.Repeat("d/", 60_000)
 	w := &walk{name: long}
 	w.fail(long, unix.EMFILE)
-	if text := w.failed.Error(); len(text) > 500 || !errors.Is(w.failed, unix.EMFILE) {
-		t.Errorf("%d bytes", len(text))
-	}
+	text := w.failed.Error()
+	must.Be(t, len(text) <= 500 && errors.Is(w.failed, unix.EMFILE), len(text), "bytes")
 	must.Equal(t, shorten("a\nb \xff"), `a\nb \xff`)
 }

@@ -21,9 +21,8 @@ func TestGroupMount(t *testing.T) {
 	}
 	for _, text := range []string{"", "\n", " - cgroup2 ",
 		"30 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n", "1 2 3 - cgroup2 x\n"} {
-		if dir, _, err := groupMount([]byte(text)); err == nil {
-			t.Errorf("%q: got %q", text, dir)
-		}
+		dir, _, err := groupMount([]byte(text))
+		must.Be(t, err != nil, text, "got", dir)
 	}
 }
 
@@ -31,9 +30,8 @@ func FuzzGroupMount(f *testing.F) {
 	f.Add([]byte(`9 8 0:26 / /a\040b\134c rw - cgroup2 cgroup rw`))
 	f.Add([]byte(`9 8 0:26 \ / a\0 - cgroup2 `))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if dir, _, err := groupMount(text); err == nil && dir == "" {
-			t.Errorf("%q: empty", text)
-		}
+		dir, _, err := groupMount(text)
+		must.Be(t, err != nil || dir != "", text, "empty")
 	})
 }
 
@@ -43,13 +41,11 @@ func TestOwnGroup(t *testing.T) {
 		"12:cpu:/x\n0::/system.slice/a.service\n": "/system.slice/a.service",
 		"0::/odd:name": "/odd:name",
 	} {
-		if got, err := ownGroup([]byte(text)); got != want || err != nil {
-			t.Errorf("%q: got %q, %v", text, got, err)
-		}
+		got, err := ownGroup([]byte(text))
+		must.Be(t, got == want && err == nil, text, "got", got, err)
 	}
-	if got, err := ownGroup([]byte("3:cpuset:/\n")); err == nil {
-		t.Errorf("got %q", got)
-	}
+	got, err := ownGroup([]byte("3:cpuset:/\n"))
+	must.Be(t, err != nil, "got", got)
 }
 
 func TestGroupName(t *testing.T) {

@@ -228,9 +228,8 @@ func TestNothingLeaks(t *testing.T) {
 	mustRun(t, Command{Path: "/nonexistent"})
 	must.Equal(t, countFDs(t), fds, "descriptors, were")
 	must.Equal(t, runtime.NumGoroutine(), threads, "goroutines, were")
-	if is, err := subreaper(); is || err != nil {
-		t.Errorf("still the reaper of orphans: %t, %v", is, err)
-	}
+	is, err := subreaper()
+	must.Be(t, !is && err == nil, "still the reaper of orphans", is, err)
 }
 
 func countFDs(t *testing.T) int {

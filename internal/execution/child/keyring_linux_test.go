@@ -86,7 +86,6 @@ func TestLockedKeyring(t *testing.T) {
 	mustSucceed(t, c)
 	const want = "refused, continued without: clear the user's keyrings, " +
 		"where keys of the last execution stay until the machine restarts: required key not available"
-	if run := mustSucceed(t, c); len(run.Findings) != 1 || run.Findings[0] != want {
-		t.Errorf("findings %q, want %q", run.Findings, want)
-	}
+	run := mustSucceed(t, c)
+	must.Be(t, len(run.Findings) == 1 && run.Findings[0] == want, "findings", run.Findings, "want", want)
 }

@@ -27,10 +27,9 @@ func TestLimitsAsSeen(t *testing.T) {
 		must.Equal(t, statusLimit(run.Stdout.Text, name), want)
 	}
 	soft, _, _ := strings.Cut(files, " ")
-	if s := run.Seen; s.Heap != 64<<20 || s.Stack != 1<<20 || s.Core != 0 ||
-		strconv.FormatInt(s.Files, 10) != soft {
-		t.Errorf("seen %+v, want %s descriptors", s, soft)
-	}
+	s := run.Seen
+	must.Be(t, s.Heap == 64<<20 && s.Stack == 1<<20 && s.Core == 0 && strconv.FormatInt(s.Files, 10) == soft,
+		"seen", s, "want", soft, "descriptors")
 	run = mustSucceed(t, Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}})
 	for _, name := range []string{"Max data size", "Max stack size"} {
 		if got, want := statusLimit(run.Stdout.Text, name), statusLimit(string(out), name); got != want {
@@ -80,9 +79,8 @@ func TestGroupLimit(t *testing.T) {
 	for n, want := range map[int64]string{4096: "4096", 0: "max"} {
 		err := os.WriteFile(file, []byte("17 as an earlier run had it"), 0o644)
 		must.Be(t, g.limitProcesses(n) && err == nil, n, "not limited", err)
-		if text, err := os.ReadFile(file); string(text) != want || err != nil {
-			t.Errorf("%d: %q, %v", n, text, err)
-		}
+		text, err := os.ReadFile(file)
+		must.Be(t, string(text) == want && err == nil, n, text, err)
 	}
 	if err := os.WriteFile(filepath.Join(g.dir, "pids.events"), []byte("max 7\n"), 0o644); err != nil ||
 		g.refusals() != 7 {

@@ -116,9 +116,8 @@ func checkGone(t *testing.T, run Run) {
 
 func checkDead(t *testing.T, marker string) {
 	t.Helper()
-	if found := living(t, marker); len(found) > 0 {
-		t.Errorf("still alive: %v", found)
-	}
+	found := living(t, marker)
+	must.Be(t, len(found) == 0, "still alive", found)
 }
 
 func needRoot(t *testing.T) {

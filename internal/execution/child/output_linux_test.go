@@ -24,9 +24,8 @@ func TestGigabytes(t *testing.T) {
 		t.Errorf("kept %d of %d bytes, truncated %t", len(out.Text), out.Bytes, out.Truncated)
 	}
 	must.Equal(t, run.Stderr.Text, "more\n", "stderr", run.Stderr)
-	if d := run.Daemon; d.RSS > d.RSSBefore+(32<<20) {
-		t.Errorf("the daemon grew from %d to %d bytes", d.RSSBefore, d.RSS)
-	}
+	d := run.Daemon
+	must.Be(t, d.RSS <= d.RSSBefore+(32<<20), "the daemon grew from", d.RSSBefore, "to", d.RSS, "bytes")
 }
 
 func TestOutputLimits(t *testing.T) {

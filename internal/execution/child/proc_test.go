@@ -22,18 +22,16 @@ func TestParseStat(t *testing.T) {
 			proc{PID: 7, Parent: 1, Session: 100, Start: 12345, State: 'D', Name: "a \n b"}},
 		"empty name": {"7 () R" + rest, proc{PID: 7, Parent: 1, Session: 100, Start: 12345, State: 'R'}},
 	} {
-		if got, err := parseStat([]byte(c.text)); err != nil || got != c.want {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
+		got, err := parseStat([]byte(c.text))
+		must.Be(t, err == nil && got == c.want, name, "got", got, err)
 	}
 	for _, text := range []string{
 		"", "1", "(x)", "1 (x", "1 (x)", "1 (x) S", "1 (x) SS" + rest, "x (x) S" + rest, "0 (x) S" + rest,
 		"-4 (x) S" + rest,
 		"1 (x) S 1 1 1 0 -1 1 1 2 3 4 5 6 7 8 20 0 1 0 later 1", ")1(" + rest,
 	} {
-		if got, err := parseStat([]byte(text)); err == nil {
-			t.Errorf("%q: got %+v", text, got)
-		}
+		got, err := parseStat([]byte(text))
+		must.Be(t, err != nil, text, "got", got)
 	}
 }
 
@@ -76,17 +74,14 @@ func TestDescent(t *testing.T) {
 
 func TestField(t *testing.T) {
 	text := []byte("Name:\tsleep\nNoNewPrivs:\t1\nUid:\t5 6\nempty\noom_kill 42\nodd x\n")
-	if v, ok := field(text, "Name"); v != "sleep" || !ok {
-		t.Errorf("got %q, %t", v, ok)
-	}
+	v, ok := field(text, "Name")
+	must.Be(t, v == "sleep" && ok, "got", v, ok)
 	for name, want := range map[string]int64{"NoNewPrivs": 1, "oom_kill": 42, "Uid": 5} {
-		if n, ok := number(text, name); n != want || !ok {
-			t.Errorf("%s: got %d, %t", name, n, ok)
-		}
+		n, ok := number(text, name)
+		must.Be(t, n == want && ok, name, "got", n, ok)
 	}
 	for _, name := range []string{"empty", "odd", "absent", ""} {
-		if n, ok := number(text, name); ok {
-			t.Errorf("%s: got %d", name, n)
-		}
+		n, ok := number(text, name)
+		must.Be(t, !ok, name, "got", n)
 	}
 }

@@ -164,9 +164,8 @@ func TestUser(t *testing.T) {
 	}
 	must.Be(t, strings.HasSuffix(run.Stdout.Text, "\n1000\n"), "oom_score_adj",
 		run.Stdout.Text[len(run.Stdout.Text)-20:])
-	if s := run.Seen; s.UID != 65534 || s.GID != 65533 || !slices.Equal(s.Groups, []int{17, 1234}) {
-		t.Errorf("seen %+v", s)
-	}
+	s := run.Seen
+	must.Be(t, s.UID == 65534 && s.GID == 65533 && slices.Equal(s.Groups, []int{17, 1234}), "seen", s)
 	c.Dir = secret
 	run = mustRun(t, c)
 	if f := run.NotStarted; f == nil || f.Step != "directory" || f.Errno != "EACCES" ||
@@ -287,9 +286,8 @@ func TestPriorityAndProcessors(t *testing.T) {
 	// Ordinary users may write that file ten times a second, all of them together.
 	refused := len(run.Findings) > 0 && os.Geteuid() != 0
 	must.Be(t, len(got) <= 2 || refused || strings.HasSuffix(got[2], " nice 7"), "autogroup", got[2])
-	if s := run.Seen; s.Nice != 7 || s.Policy != "SCHED_OTHER" || !slices.Equal(s.CPUs, []int{0}) {
-		t.Errorf("seen %+v", s)
-	}
+	s := run.Seen
+	must.Be(t, s.Nice == 7 && s.Policy == "SCHED_OTHER" && slices.Equal(s.CPUs, []int{0}), "seen", s)
 	if os.Geteuid() == 0 {
 		c.Nice = -20
 		if run := mustRun(t, c); run.Seen.Nice != -20 || !strings.HasPrefix(run.Stdout.Text, "-20 0\n") {
@@ -329,9 +327,8 @@ func TestUsage(t *testing.T) {
 	if run.MaxRSS < 96<<20 || run.MaxRSS > 200<<20 || run.MaxRSSFloor <= 0 || run.MaxRSSFloor > run.MaxRSS {
 		t.Errorf("resident %d, floor %d", run.MaxRSS, run.MaxRSSFloor)
 	}
-	if d := run.Daemon; d.RSS <= 0 || d.RSSBefore <= 0 || d.CPU <= 0 {
-		t.Errorf("daemon %+v", d)
-	}
+	d := run.Daemon
+	must.Be(t, d.RSS > 0 && d.RSSBefore > 0 && d.CPU > 0, "daemon", d)
 }
 
 func TestWrongCommands(t *testing.T) {

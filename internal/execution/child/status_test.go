@@ -40,15 +40,13 @@ func TestParseStatus(t *testing.T) {
 		"limits":    {reportLine(t, ready) + "l\x01\x01", late("limits", 257)},
 		"stamp":     {reportLine(t, ready) + "s\x09\x00", late("stamp", 9)},
 	} {
-		if got, err := parseStatus([]byte(c.text)); err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: got %+v, %v", name, got, err)
-		}
+		got, err := parseStatus([]byte(c.text))
+		must.Be(t, err == nil && reflect.DeepEqual(got, c.want), name, "got", got, err)
 	}
 	for _, text := range []string{"x", "{}", "\n", "hello\n", reportLine(t, ready) + "x",
 		reportLine(t, ready) + "?\x00\x00"} {
-		if got, err := parseStatus([]byte(text)); err == nil {
-			t.Errorf("%q: got %+v", text, got)
-		}
+		got, err := parseStatus([]byte(text))
+		must.Be(t, err != nil, text, "got", got)
 	}
 }
 
@@ -93,9 +91,8 @@ func TestStageArgs(t *testing.T) {
 		{[]string{stageName, "run"}, 0, false},
 		{nil, 0, false},
 	} {
-		if n, ok := stageArgs(c.args); ok != c.ok || (ok && n != c.n) {
-			t.Errorf("%q: got %d, %t", c.args, n, ok)
-		}
+		n, ok := stageArgs(c.args)
+		must.Be(t, ok == c.ok && (!ok || n == c.n), c.args, "got", n, ok)
 	}
 }
 

@@ -44,9 +44,8 @@ func TestParseSchedstat(t *testing.T) {
 	got, err := parseSchedstat([]byte("2046170 17 129\n"))
 	must.Be(t, err == nil && got == (Activity{2046170, 129}), got, err)
 	for _, text := range []string{"", "1 2", "1 2 3 4", "x 0 0", "0 0 x", "99999999999999999999 0 0"} {
-		if got, err := parseSchedstat([]byte(text)); err == nil {
-			t.Errorf("%q is %+v", text, got)
-		}
+		got, err := parseSchedstat([]byte(text))
+		must.Be(t, err != nil, text, got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -82,9 +81,8 @@ func TestCompare(t *testing.T) {
 		})
 	}
 	e := Edition{Programs: all, Varies: []string{entry}}
-	if changes, _ := e.Compare(with(entry, one("other")), nil); len(changes) != 0 {
-		t.Errorf("what varies has changed: %+v", changes)
-	}
+	changes, _ := e.Compare(with(entry, one("other")), nil)
+	must.Equal(t, len(changes), 0, "what varies has changed", changes)
 }
 
 // TestRead: the hashes of single files add up to those of the fingerprint, and krund's own files
@@ -100,10 +98,9 @@ func TestRead(t *testing.T) {
 	p := Programs{Files: list(), List: list}
 	got := must.Get(p.Read(t.Context()))(t)
 	hashes := p.Hashes(t.Context())
-	if names := slices.Sorted(maps.Keys(got)); strings.Join(names, " ") !=
-		"program.benchmark.b.v program.benchmark.b.v.files program.vm.Py" {
-		t.Errorf("%q", names)
-	}
+	names := slices.Sorted(maps.Keys(got))
+	must.Equal(t, strings.Join(names, " "), "program.benchmark.b.v program.benchmark.b.v.files program.vm.Py",
+		names)
 	for name, program := range got {
 		must.Be(t, program.SHA256 == hashes[name] && len(program.Files) == 1, name, program, hashes[name])
 		for _, hash := range program.Files {
@@ -140,9 +137,8 @@ func TestNames(t *testing.T) {
 // TestEditionsFile: what is stored is read again, and what is damaged is refused.
 func TestEditionsFile(t *testing.T) {
 	fsys := crashfs.New("/x")
-	if _, err := LoadEditions(fsys, "/x/editions.json"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
+	_, err := LoadEditions(fsys, "/x/editions.json")
+	must.Fail(t, err, fs.ErrNotExist)
 	want := []Edition{{Number: 1, Programs: map[string]Program{"program.vm.C": {"A", nil}}},
 		{Number: 3, Programs: map[string]Program{"program.vm.C": {"B", map[string]string{"/x": "B"}}},
 			Varies: []string{"program.relink"}}}

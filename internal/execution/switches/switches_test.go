@@ -78,13 +78,11 @@ func TestParse(t *testing.T) {
 	for _, r := range story {
 		raw = append(raw, bytesOf(r)...)
 	}
-	if got, ok := parse(raw); !ok || !slices.Equal(got, story) {
-		t.Errorf("%+v, %v", got, ok)
-	}
+	got, ok := parse(raw)
+	must.Be(t, ok && slices.Equal(got, story), got, ok)
 	lost := append(bytesOf(record{kind: 2, time: 50}), bytesOf(in(7, 60))...)
-	if got, ok := parse(lost); !ok || !slices.Equal(got, []record{in(7, 60)}) {
-		t.Errorf("a record that is of no use: %+v, %v", got, ok)
-	}
+	got, ok = parse(lost)
+	must.Be(t, ok && slices.Equal(got, []record{in(7, 60)}), "a record that is of no use", got, ok)
 	long := bytesOf(in(7, 60))
 	binary.NativeEndian.PutUint16(long[6:], 40)
 	for name, bad := range map[string][]byte{
@@ -93,9 +91,8 @@ func TestParse(t *testing.T) {
 		"switch of 40 bytes":     append(slices.Clone(long), make([]byte, 8)...),
 		"before the clock began": bytesOf(in(7, -1)),
 	} {
-		if got, ok := parse(bad); ok {
-			t.Errorf("%s: %+v", name, got)
-		}
+		got, ok := parse(bad)
+		must.Be(t, !ok, name, got)
 	}
 	must.Equal(t, plain([]byte("a\x1b[b\xff\x00junk")), "a?[b?", "name")
 }

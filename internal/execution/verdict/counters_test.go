@@ -197,18 +197,15 @@ func TestSuggest(t *testing.T) {
 	if j := JudgeCounters(idle, got); len(j.Reasons()) > 0 {
 		t.Errorf("the idle calibration run itself is refused: %q", j.Reasons())
 	}
-	if _, err := Suggest(busy, busy); !errors.Is(err, ErrOverlap) {
-		t.Errorf("error %v; want ErrOverlap", err)
-	}
-	if _, err := Suggest(CounterRun{}, busy); !errors.Is(err, ErrNoRatio) {
-		t.Errorf("error %v; want ErrNoRatio", err)
-	}
+	_, err := Suggest(busy, busy)
+	must.Fail(t, err, ErrOverlap, "error", "want ErrOverlap")
+	_, err = Suggest(CounterRun{}, busy)
+	must.Fail(t, err, ErrNoRatio, "error", "want ErrNoRatio")
 	steady := busy
 	steady.Cores = []CoreCounts{{APERF: []uint64{3_600_000_000, 3_600_000_000}, MPERF: []uint64{3_600_000_000,
 		3_600_000_000}}}
-	if got, err := Suggest(idle, steady); err != nil || got.Tolerance != 0.01 {
-		t.Errorf("%+v, %v; want the least tolerance", got, err)
-	}
+	got, err = Suggest(idle, steady)
+	must.Be(t, err == nil && got.Tolerance == 0.01, got, err, "want the least tolerance")
 }
 
 // series returns a run of one core with iterations of the given length, a gap for the readings
@@ -280,10 +277,9 @@ func TestUnusualRuns(t *testing.T) {
 	}
 	short := series(100, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 })
 	idle := series(3, 1e9, 1000, func(int) (uint64, uint64) { return 9, 9 })
-	if _, err := Suggest(idle, short); !errors.Is(err, ErrNoRatio) ||
-		!strings.Contains(err.Error(), "too short") {
-		t.Errorf("limits from iterations that are too short: %v", err)
-	}
+	_, err := Suggest(idle, short)
+	must.Be(t, errors.Is(err, ErrNoRatio) && strings.Contains(err.Error(), "too short"),
+		"limits from iterations that are too short", err)
 }
 
 // TestArbitraryRuns: for arbitrary counts nothing panics, each violation names an existing

@@ -85,10 +85,8 @@ func TestExpectedRatio(t *testing.T) {
 			Columns: []results.Column{{Name: "aperf", Kind: results.KindCounter, Core: list[0].Core,
 				Counts: run.Cores[0].APERF}, {Name: "mperf", Kind: results.KindCounter, Core: list[0].Core,
 				Counts: run.Cores[0].MPERF}}})
-		if k := JudgeCounters(again, CounterLimits{Tolerance: DefaultTolerance}); !ok ||
-			len(k.Disturbed) != len(j.Disturbed) {
-			t.Errorf("%s: from the record %q", c.name, k.Disturbed)
-		}
+		k := JudgeCounters(again, CounterLimits{Tolerance: DefaultTolerance})
+		must.Be(t, ok && len(k.Disturbed) == len(j.Disturbed), c.name, "from the record", k.Disturbed)
 	}
 }
 
@@ -96,12 +94,10 @@ func TestExpectedRatio(t *testing.T) {
 func TestSuggestRelative(t *testing.T) {
 	idle, busy := held(4, 100_000, 100_000), held(4, 2.4e9, 3.187e9)
 	busy.Expect([]results.Frequency{known(4, 2400000, 3.187e9)})
-	if got, err := Suggest(idle, busy); err != nil || got.Tolerance != leastTolerance {
-		t.Errorf("%+v, %v; want the least tolerance", got, err)
-	}
-	if got, err := Suggest(idle, Join(busy)); err != nil || got.Tolerance != leastTolerance {
-		t.Errorf("joined: %+v, %v; want the least tolerance", got, err)
-	}
+	got, err := Suggest(idle, busy)
+	must.Be(t, err == nil && got.Tolerance == leastTolerance, got, err, "want the least tolerance")
+	got, err = Suggest(idle, Join(busy))
+	must.Be(t, err == nil && got.Tolerance == leastTolerance, "joined", got, err, "want the least tolerance")
 }
 
 // TestTaskRatio: the ratio of the benchmark's threads is judged if all cores should have the same.

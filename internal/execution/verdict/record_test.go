@@ -77,9 +77,8 @@ func TestJoin(t *testing.T) {
 		{Core: 1, APERF: []uint64{missing, missing, 5}, MPERF: []uint64{missing, missing, missing},
 			Cycles: []uint64{missing, missing, missing}},
 	}}
-	if got := verdict.Join(a, b); !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v\nwant %+v", got, want)
-	}
+	got := verdict.Join(a, b)
+	must.Be(t, reflect.DeepEqual(got, want), got, "want", want)
 	must.Be(t, a.HasRatio() && !b.HasRatio(), "HasRatio")
 	must.Be(t, a.Cores[0].APERF[0] == 1 && len(a.Cores) == 1 && len(b.Cores) == 2, "the runs were changed")
 }

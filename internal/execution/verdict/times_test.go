@@ -118,11 +118,9 @@ func TestDoubtfulTimes(t *testing.T) {
 			e := Evidence{Planned: len(test.walls), Done: len(test.walls), Exit: &zero, WallNS: test.walls,
 				Lifetime: test.lifetime, External: test.external}
 			for _, policy := range []Policy{Accept, Rerun, Fail} {
-				if o := Judge(e, Limits{Disturbed: policy}); o.Outcome != results.Completed ||
-					!reflect.DeepEqual(o.Reasons, test.want) {
-					t.Errorf("%s: %s because of %q, want it completed with %q", policy, o.Outcome,
-						o.Reasons, test.want)
-				}
+				o := Judge(e, Limits{Disturbed: policy})
+				must.Be(t, o.Outcome == results.Completed && reflect.DeepEqual(o.Reasons, test.want), policy,
+					o.Outcome, "because of", o.Reasons, "want it completed with", test.want)
 			}
 		})
 	}

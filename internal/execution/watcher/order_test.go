@@ -14,9 +14,8 @@ func TestParseOrder(t *testing.T) {
 	want := Order{Number: 3, Stop: &results.WatcherStop{Criterion: "cv", Step: "1s", Seed: 1<<63 - 1},
 		Line: &Line{Before: "a", After: "b", Width: 80}}
 	text := must.Get(json.Marshal(want))(t)
-	if got, err := ParseOrder(string(text)); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
-	}
+	got, err := ParseOrder(string(text))
+	must.Be(t, err == nil && reflect.DeepEqual(got, want), got, err)
 	for _, bad := range []string{"", "x", string(text) + "{}", `{"number": "1"}`, `{"more": 1}`,
 		strings.Repeat(" ", maxOrder+1)} {
 		must.Refused(ParseOrder(bad))(t, "", "accepted", bad)
@@ -70,9 +69,8 @@ func FuzzLastReport(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if r, ok := lastReport(text, 100); ok {
 			order := Order{Stop: &results.WatcherStop{}}
-			if w := r.Record(order, 0, 0, 100); w.Stop.Measured < 0 || w.Stop.Measured > 100 {
-				t.Errorf("%+v", w.Stop)
-			}
+			w := r.Record(order, 0, 0, 100)
+			must.Be(t, w.Stop.Measured >= 0 && w.Stop.Measured <= 100, w.Stop)
 		}
 	})
 }

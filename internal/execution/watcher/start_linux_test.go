@@ -88,9 +88,8 @@ func TestEnd(t *testing.T) {
 func TestEndOfStopped(t *testing.T) {
 	p := must.Get(start(t, begun+"cat; echo '{\"final\":true}'"))(t)
 	must.Do(t, p.cmd.Process.Signal(unix.SIGSTOP))
-	if r := p.End(); !r.Final || r.Problem != "" {
-		t.Errorf("%+v", r)
-	}
+	r := p.End()
+	must.Be(t, r.Final && r.Problem == "", r)
 }
 
 // TestScript: root starts no script in the place of krunctl, and says so.
@@ -124,9 +123,8 @@ func TestPlace(t *testing.T) {
 	p := must.Get(start(t, begun+`test -e /proc/self/fd/3 && test -e /proc/self/fd/4 || exit 9
 grep Cpus_allowed_list /proc/self/status | grep -qw `+fmt.Sprint(cpu)+` || exit 8
 test "$(id -u)" = `+fmt.Sprint(userOf())+" || exit 7\ncat; echo '{\"final\":true}'"))(t)
-	if r := p.End(); r.Problem != "" || p.UID != userOf() {
-		t.Errorf("%+v, user %d", r, p.UID)
-	}
+	r := p.End()
+	must.Be(t, r.Problem == "" && p.UID == userOf(), r, "user", p.UID)
 }
 
 func userOf() int {

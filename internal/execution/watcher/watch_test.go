@@ -123,9 +123,8 @@ func TestUndefinedValue(t *testing.T) {
 		Decide: func(float64) (Decision, error) {
 			return Decision{Warmup: 1, Value: math.NaN()}, nil
 		}}
-	if err := w.Run(t.Context()); err != nil || w.report.Value != nil || *w.report.Warmup != 1 {
-		t.Errorf("%+v, %v", w.report, err)
-	}
+	err := w.Run(t.Context())
+	must.Be(t, err == nil && w.report.Value == nil && *w.report.Warmup == 1, w.report, err)
 }
 
 // TestShow: the line changes at most twice a second, and only with the number.

@@ -111,9 +111,8 @@ func TestBundle(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, mode)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "leftover")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error("a file of an earlier attempt was kept")
-	}
+	_, err = os.Stat(filepath.Join(dir, "leftover"))
+	must.Fail(t, err, fs.ErrNotExist, "a file of an earlier attempt was kept")
 	must.Refused(Unpack(bytes.NewReader(first), dir, nil))(t, "", "an existing directory was replaced")
 }
 
@@ -227,9 +226,8 @@ func TestHostile(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "id")
 		_, err := Unpack(bytes.NewReader(c.bundle), dir, nil)
 		must.Be(t, errors.Is(err, ErrInvalid) && strings.Contains(err.Error(), c.want), name, err, c.want)
-		if list, _ := os.ReadDir(filepath.Dir(dir)); len(list) != 0 {
-			t.Errorf("%s: left %v", name, list)
-		}
+		list, _ := os.ReadDir(filepath.Dir(dir))
+		must.Equal(t, len(list), 0, name, "left", list)
 	}
 	must.Get(Unpack(bytes.NewReader(forged(manifest("x.toml", file("x.toml")), regular("x.toml"))),
 		filepath.Join(t.TempDir(), "id"), nil))(t, "the bundle that the others are changed from")

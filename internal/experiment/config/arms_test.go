@@ -72,9 +72,8 @@ null = true
 		"b:C:v@base b:C:v@new b:C:v@again "+"b:Py:v@base b:Py:v@new b:Py:v@again")
 	for _, name := range []string{"b:C:v", "b:C:v@other"} {
 		k := must.Get(key.Parse(name))(t)
-		if _, _, _, err := c.Lookup(k); err == nil {
-			t.Errorf("%s was found", name)
-		}
+		_, _, _, err := c.Lookup(k)
+		must.Be(t, err != nil, name, "was found")
 	}
 }
 
@@ -119,9 +118,8 @@ func TestArmProblems(t *testing.T) {
 			`17: experiment.skip: "*:*:*@c" matches no key; correct its names or remove it`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, got := parse(t, two+test.added); !strings.Contains(got, test.want) {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			_, got := parse(t, two+test.added)
+			must.Contain(t, got, test.want)
 		})
 	}
 }
@@ -166,15 +164,13 @@ null = true
 		"b:C:v@off": config.InstrumentColumns, "b:Py:v@off": "",
 	} {
 		k := must.Get(key.Parse(name))(t)
-		if vm, _, _, err := c.Lookup(k); err != nil || vm.Instrument != want {
-			t.Errorf("%s: %q, %v; want %q", name, vm.Instrument, err, want)
-		}
+		vm, _, _, err := c.Lookup(k)
+		must.Be(t, err == nil && vm.Instrument == want, name, vm.Instrument, err, "want", want)
 	}
 	text = strings.Replace(text, `runner = "c"`, "runner = \"command\"\nargs = [\"true\"]", 1)
-	if _, got := parse(t, text); !strings.Contains(got,
-		`18: vms.C is to be instrumented, and its runner is "command", which has no part of krund`) {
-		t.Error(got)
-	}
+	_, got := parse(t, text)
+	must.Contain(t, got,
+		`18: vms.C is to be instrumented, and its runner is "command", which has no part of krund`)
 }
 
 // TestManyArms: each combination is a key, and skipping one arm leaves the others.

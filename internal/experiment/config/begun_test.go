@@ -141,7 +141,6 @@ func TestTheMeaningInAnotherMode(t *testing.T) {
 
 // TestWhatCannotBeRead: a stored configuration that is none is an error, not another meaning.
 func TestWhatCannotBeRead(t *testing.T) {
-	if _, _, err := mustParse(t, begun).AsBegun([]byte("x = [")); err == nil {
-		t.Error("no error")
-	}
+	_, _, err := mustParse(t, begun).AsBegun([]byte("x = ["))
+	must.Be(t, err != nil, "no error")
 }

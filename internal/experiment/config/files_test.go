@@ -149,15 +149,12 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 		dir:             "configuration: " + dir + " is not a regular file; name an experiment's TOML file",
 		dir + "/x.toml": "configuration: open " + dir + "/x.toml: no such file or directory",
 	} {
-		if _, err := config.Load(name, "", doctor.Settings()); errorText(err) != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
+		_, err := config.Load(name, "", doctor.Settings())
+		must.Equal(t, errorText(err), want, "got", err)
 	}
 	write(t, dir+"/large.toml", strings.Repeat("#\n", 1<<20), 0o644)
-	if _, err := config.Load(dir+"/large.toml", "", doctor.Settings()); !strings.Contains(errorText(err),
-		"has more than 1048576 bytes") {
-		t.Errorf("large file: %v", err)
-	}
+	_, err := config.Load(dir+"/large.toml", "", doctor.Settings())
+	must.Contain(t, errorText(err), "has more than 1048576 bytes", "large file", err)
 }
 
 // TestLoadReportsParsingAndFilesTogether mixes both kinds of problems. Missing files that follow

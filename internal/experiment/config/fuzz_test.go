@@ -48,10 +48,9 @@ func checkWhole(t *testing.T, c *config.Config) {
 	if len(keys) == 0 || c.Slots() < len(keys) || c.Experiment.MaxReboots < 1 {
 		t.Errorf("%d keys, %d slots, %d reboots", len(keys), c.Slots(), c.Experiment.MaxReboots)
 	}
-	if blocked := c.Experiment.Order == config.OrderBlocked; blocked != (len(c.Arms) > 0) ||
-		len(c.Arms) == 1 || blocked && c.Arms[0].Null {
-		t.Errorf("order %s, arms %+v", c.Experiment.Order, c.Arms)
-	}
+	blocked := c.Experiment.Order == config.OrderBlocked
+	must.Be(t, blocked == (len(c.Arms) > 0) && len(c.Arms) != 1 && (!blocked || !c.Arms[0].Null), "order",
+		c.Experiment.Order, "arms", c.Arms)
 	for _, k := range keys {
 		vm, _, _, err := c.Lookup(k)
 		if err != nil || c.Iterations(k) < 1 || vm.Runner == "" || vm.NeedsEntry() &&

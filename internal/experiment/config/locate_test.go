@@ -130,9 +130,8 @@ func FuzzLocate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var tree map[string]any
 		root, line, err := locate(text)
-		if lines := strings.Count(text, "\n") + 1; line > lines {
-			t.Errorf("stopped at line %d of %d", line, lines)
-		}
+		lines := strings.Count(text, "\n") + 1
+		must.Be(t, line <= lines, "stopped at line", line, "of", lines)
 		if _, whole := firstInvalid(text); err != nil || !whole || strings.HasPrefix(text, "\uFEFF") ||
 			decodeTOML(text, &tree) != nil {
 			return

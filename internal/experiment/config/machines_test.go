@@ -92,9 +92,8 @@ func TestMachineProblems(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, got := parse(t, base+test.added); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			_, got := parse(t, base+test.added)
+			must.Equal(t, got, test.want)
 		})
 	}
 }

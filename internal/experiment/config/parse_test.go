@@ -293,9 +293,8 @@ func TestParseProblems(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, got := parse(t, base+test.added); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			_, got := parse(t, base+test.added)
+			must.Equal(t, got, test.want)
 		})
 	}
 }
@@ -331,9 +330,8 @@ func TestParseWholeFile(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if _, got := parse(t, test.text); got != test.want {
-				t.Errorf("got  %s\nwant %s", got, test.want)
-			}
+			_, got := parse(t, test.text)
+			must.Equal(t, got, test.want)
 		})
 	}
 }

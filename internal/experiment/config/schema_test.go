@@ -122,9 +122,8 @@ func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 		t.Errorf("%+v %+v %+v", e, c.Wait, c.Temperature)
 	}
 	for _, demand := range c.Controls {
-		if p := demand.Relaxed().Policy; p != setting.Warn && p != setting.Off {
-			t.Errorf("%s has policy %s", demand.Name, p)
-		}
+		p := demand.Relaxed().Policy
+		must.Be(t, p == setting.Warn || p == setting.Off, demand.Name, "has policy", p)
 	}
 	if len(c.Keys()) != 4 || c.Slots() != 8 {
 		t.Errorf("%d keys, %d slots", len(c.Keys()), c.Slots())

@@ -23,9 +23,8 @@ func TestWithoutShard(t *testing.T) {
 		{"another section of a machine", base + "[machines.lab.limits]\ntimeout = \"2m\"\n", false},
 	} {
 		want := must.Get(WithoutShard(base))(t)
-		if got, err := WithoutShard(c.text); err != nil || (got == want) != c.same {
-			t.Errorf("%s: %s, %v, want the same as %s: %v", c.name, got, err, want, c.same)
-		}
+		got, err := WithoutShard(c.text)
+		must.Be(t, err == nil && (got == want) == c.same, c.name, got, err, "want the same as", want, c.same)
 	}
 	must.Refused(WithoutShard("x"))(t, "", "no TOML is no error")
 }
@@ -43,7 +42,6 @@ func TestWithShard(t *testing.T) {
 			must.Equal(t, c.Experiment.Shard, (Shard{Index: 2, Count: 3}), more, "on", host)
 		}
 	}
-	if got := WithShard([]byte(base), 0, 1); string(got) != base {
-		t.Errorf("the whole experiment: %s", got)
-	}
+	got := WithShard([]byte(base), 0, 1)
+	must.Equal(t, string(got), base, "the whole experiment", got)
 }

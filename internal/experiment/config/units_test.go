@@ -72,9 +72,8 @@ func FuzzParseDuration(f *testing.F) {
 			return
 		}
 		must.Be(t, d >= 0, text, d)
-		if again, err := config.ParseDuration(d.String()); err != nil || again != d {
-			t.Errorf("%q is %v, which is %v, %v", text, d, again, err)
-		}
+		again, err := config.ParseDuration(d.String())
+		must.Be(t, err == nil && again == d, text, d, "which is", again, err)
 	})
 }
 
@@ -84,9 +83,8 @@ func TestFormatSize(t *testing.T) {
 		2 << 40: "2TiB", 1 << 62: "4194304TiB",
 	} {
 		got := config.FormatSize(n)
-		if back, err := config.ParseSize(got); got != want || back != n || err != nil {
-			t.Errorf("%d: %q, want %q; read back %d, %v", n, got, want, back, err)
-		}
+		back, err := config.ParseSize(got)
+		must.Be(t, got == want && back == n && err == nil, n, got, "want", want, "read back", back, err)
 	}
 }
 
@@ -95,9 +93,8 @@ func FuzzParseSize(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if n, err := config.ParseSize(text); err == nil && n < 0 || err != nil && n != 0 {
-			t.Errorf("%q is %d, %v", text, n, err)
-		}
+		n, err := config.ParseSize(text)
+		must.Be(t, (err != nil || n >= 0) && (err == nil || n == 0), text, n, err)
 	})
 }
 

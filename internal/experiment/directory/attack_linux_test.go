@@ -53,9 +53,8 @@ func TestLockOfTheSameInode(t *testing.T) {
 		}
 	}
 	reachable(t, filepath.Dir(theirs))
-	if pid, refused := bystander(t, theirs); pid == 0 {
-		t.Fatal(refused)
-	}
+	pid, refused := bystander(t, theirs)
+	must.Need(t, pid != 0, refused)
 	var locked *LockedError
 	if _, err = f.Lock(1, "a"); !errors.As(err, &locked) || locked.Stranger != "" ||
 		locked.PID != os.Getpid() {
@@ -136,9 +135,8 @@ func (modelessInfo) Sys() any { return nil }
 func TestLockWithoutModes(t *testing.T) {
 	f := must.Get(Create(modeless{durable.OS()}, filepath.Join(t.TempDir(), "warmup.krun")))(t)
 	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
-	if _, err := f.Lock(1, "a"); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("two have the lock: %v", err)
-	}
+	_, err := f.Lock(1, "a")
+	must.Fail(t, err, durable.ErrLocked, "two have the lock")
 	must.Do(t, lock.Release())
 }
 

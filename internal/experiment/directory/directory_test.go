@@ -48,9 +48,8 @@ func TestCreateCut(t *testing.T) {
 		return err
 	}
 	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
-		if _, err := Open(after, dir); cut.Err == nil && err != nil {
-			t.Errorf("%s: %v", cut, err)
-		}
+		_, err := Open(after, dir)
+		must.Be(t, cut.Err != nil || err == nil, cut, err)
 		must.Do(t, program(after), cut, "again")
 		must.Get(Open(after, dir))(t, cut)
 	}
@@ -60,9 +59,8 @@ func TestCreateKeepsWhatIsThere(t *testing.T) {
 	fsys := crashfs.New(dir)
 	fsys.Put(dir+"/config.toml", []byte("precious"))
 	must.Get(Create(fsys, dir))(t)
-	if got := fsys.Files()[dir+"/config.toml"]; string(got) != "precious" {
-		t.Errorf("got %q", got)
-	}
+	got := fsys.Files()[dir+"/config.toml"]
+	must.Equal(t, string(got), "precious", "got", got)
 }
 
 func TestOpenRefused(t *testing.T) {
@@ -95,18 +93,15 @@ func TestOpenRefused(t *testing.T) {
 		}
 		must.Equal(t, test.fsys.Ops(), 0, test.name, "Open has changed something")
 	}
-	if _, err := Create(crashfs.New(), dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Create without a parent: %v", err)
-	}
-	if _, err := Create(lost, dir); !errors.Is(err, ErrNoResults) || lost.Ops() != 0 {
-		t.Errorf("Create with the records lost: %v", err)
-	}
+	_, err := Create(crashfs.New(), dir)
+	must.Fail(t, err, fs.ErrNotExist, "Create without a parent")
+	_, err = Create(lost, dir)
+	must.Be(t, errors.Is(err, ErrNoResults) && lost.Ops() == 0, "Create with the records lost", err)
 	must.Refused(Create(file, dir))(t, "create the experiment's directory", "Create over a file")
 	full := crashfs.New("/x")
 	full.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
-	if _, err := Create(full, dir); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("Create on a full disk: %v", err)
-	}
+	_, err = Create(full, dir)
+	must.Fail(t, err, syscall.ENOSPC, "Create on a full disk")
 }
 
 func TestClean(t *testing.T) {
@@ -121,9 +116,8 @@ func TestClean(t *testing.T) {
 		"removed", removed, err)
 	fsys.Put(left[0], nil)
 	fsys.Inject(crashfs.Fault{Err: syscall.EIO})
-	if _, err := f.Clean(); !errors.Is(err, syscall.EIO) {
-		t.Errorf("got %v", err)
-	}
+	_, err = f.Clean()
+	must.Fail(t, err, syscall.EIO)
 }
 
 // TestOpenThroughLink: the path of the directory may be a link.
@@ -188,9 +182,8 @@ func TestLockWait(t *testing.T) {
 	}
 	must.Do(t, first.Release())
 	second := <-turn
-	if _, err := f.Lock(3, "c"); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("the waiting process has no lock: %v", err)
-	}
+	_, err := f.Lock(3, "c")
+	must.Fail(t, err, durable.ErrLocked, "the waiting process has no lock")
 	must.Do(t, second.Release())
 }
 
@@ -213,9 +206,8 @@ func TestLockOpening(t *testing.T) {
 		fsys := crashfs.New(dir + "/results")
 		fsys.Inject(crashfs.Fault{Err: reason})
 		f := must.Get(Open(fsys, dir))(t)
-		if _, err := f.Lock(1, "a"); !errors.Is(err, reason) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: got %v", reason, err)
-		}
+		_, err := f.Lock(1, "a")
+		must.Be(t, errors.Is(err, reason) && strings.Contains(err.Error(), want), reason, "got", err)
 	}
 	f := Directory{fsys: noLocks{crashfs.New(dir)}, dir: dir}
 	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(),
@@ -244,9 +236,8 @@ func TestParseHolder(t *testing.T) {
 		{"\x00\x00 \x00", 0, ""},
 	}
 	for _, test := range tests {
-		if pid, host := parseHolder(test.text); pid != test.pid || host != test.host {
-			t.Errorf("%q: got %d, %q", test.text, pid, host)
-		}
+		pid, host := parseHolder(test.text)
+		must.Be(t, pid == test.pid && host == test.host, test.text, "got", pid, host)
 	}
 	must.Equal(t, len(formatHolder(1, "a")), holderBytes, "bytes")
 	unknown := LockedError{Dir: dir}
@@ -333,14 +324,12 @@ func TestCheckSimulated(t *testing.T) {
 func TestLockMachine(t *testing.T) {
 	fsys := crashfs.New("/run")
 	lock := must.Get(LockMachine(fsys, "/x/other.krun", "/nowhere", "/run"))(t)
-	if _, err := LockMachine(fsys, "/x/other.krun", "/run"); !errors.Is(err, ErrBusy) ||
-		!strings.Contains(err.Error(), "/run/krund/lock") {
-		t.Errorf("a second one: %v", err)
-	}
+	_, err := LockMachine(fsys, "/x/other.krun", "/run")
+	must.Be(t, errors.Is(err, ErrBusy) && strings.Contains(err.Error(), "/run/krund/lock"), "a second one",
+		err)
 	must.Do(t, lock.Release())
 	lock = must.Get(LockMachine(fsys, "/x/other.krun", "/run"))(t)
 	must.Do(t, lock.Release())
-	if _, err := LockMachine(fsys, "/x/other.krun", "/nowhere"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no directory for it: %v", err)
-	}
+	_, err = LockMachine(fsys, "/x/other.krun", "/nowhere")
+	must.Fail(t, err, fs.ErrNotExist, "no directory for it")
 }

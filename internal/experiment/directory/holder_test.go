@@ -11,21 +11,18 @@ import (
 
 func TestLastHolder(t *testing.T) {
 	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
-	if pid, host := f.LastHolder(); pid != 0 || host != "" {
-		t.Errorf("not locked yet: %d, %q", pid, host)
-	}
-	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	pid, host := f.LastHolder()
+	must.Be(t, pid == 0 && host == "", "not locked yet", pid, host)
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
+	pid, host = f.LastHolder()
 	must.Be(t, pid == os.Getpid() && host == "bencher7", "held", pid, host)
 	must.Be(t, HoldsLock(durable.OS(), pid), "this process holds a lock")
 	must.Do(t, lock.Release())
-	if pid, host := f.LastHolder(); pid != os.Getpid() || host != "bencher7" {
-		t.Errorf("released: %d, %q", pid, host)
-	}
+	pid, host = f.LastHolder()
+	must.Be(t, pid == os.Getpid() && host == "bencher7", "released", pid, host)
 	must.Do(t, os.WriteFile(f.holderFile(), []byte("nonsense"), 0o600))
-	if pid, _ := f.LastHolder(); pid != 0 {
-		t.Errorf("nonsense: %d", pid)
-	}
+	pid, _ = f.LastHolder()
+	must.Equal(t, pid, 0, "nonsense")
 }
 
 func TestListsLock(t *testing.T) {

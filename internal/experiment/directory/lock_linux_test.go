@@ -62,20 +62,17 @@ func TestLockOfABystander(t *testing.T) {
 	reachable(t, f.dir)
 	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	must.Do(t, lock.Release())
-	if _, refused := bystander(t, f.lockFile()); !strings.Contains(refused, "ermission denied") {
-		t.Errorf("another user gets the lock: %q", refused)
-	}
+	_, refused := bystander(t, f.lockFile())
+	must.Contain(t, refused, "ermission denied", "another user gets the lock")
 	must.Do(t, os.Chmod(f.lockFile(), 0o644))
-	if pid, refused := bystander(t, f.lockFile()); pid == 0 {
-		t.Fatalf("the lock is free, but was refused: %s", refused)
-	}
+	pid, refused := bystander(t, f.lockFile())
+	must.Need(t, pid != 0, "the lock is free, but was refused", refused)
 	lock = must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
 	if info, err := os.Stat(f.lockFile()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("afterwards the lock's file has mode %v, %v", info.Mode(), err)
 	}
-	if _, err := f.Lock(1, "a"); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("a second krund: %v", err)
-	}
+	_, err := f.Lock(1, "a")
+	must.Fail(t, err, durable.ErrLocked, "a second krund")
 	must.Do(t, lock.Release())
 }
 
@@ -131,9 +128,8 @@ func TestLockReplacedWhileWaiting(t *testing.T) {
 		}
 		return durable.Lock(file)
 	}))(t)
-	if _, err := f.Lock(2, "b"); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("two have the lock: %v", err)
-	}
+	_, err := f.Lock(2, "b")
+	must.Fail(t, err, durable.ErrLocked, "two have the lock")
 	must.Do(t, lock.Release())
 	if entries, err := os.ReadDir(f.dir); err != nil || len(entries) != 3 { // results, lock, holder
 		t.Errorf("left: %v, %v", entries, err)

@@ -11,24 +11,20 @@ import (
 
 func TestRequests(t *testing.T) {
 	fsys := crashfs.New("/x")
-	if asked, err := Asked(fsys, dir, Hold); asked || err != nil {
-		t.Errorf("in a directory that is not there: %t, %v", asked, err)
-	}
+	asked, err := Asked(fsys, dir, Hold)
+	must.Be(t, !asked && err == nil, "in a directory that is not there", asked, err)
 	f := must.Get(Create(fsys, dir))(t)
 	must.Do(t, f.Ask(Hold, "for a look"))
 	must.Do(t, f.Ask(Hold, "twice"))
 	must.Equal(t, string(fsys.Files()[dir+"/hold"]), "twice\n", "text")
 	for request, want := range map[Request]bool{Hold: true, Stop: false} {
-		if asked, err := f.Asked(request); asked != want || err != nil {
-			t.Errorf("%s: %t, %v; want %t", request, asked, err, want)
-		}
-		if was, err := f.Withdraw(request); was != want || err != nil {
-			t.Errorf("withdraw %s: %t, %v; want %t", request, was, err, want)
-		}
+		asked, err := f.Asked(request)
+		must.Be(t, asked == want && err == nil, request, asked, err, "want", want)
+		was, err := f.Withdraw(request)
+		must.Be(t, was == want && err == nil, "withdraw", request, was, err, "want", want)
 	}
-	if asked, err := f.Asked(Hold); asked || err != nil {
-		t.Errorf("after it was withdrawn: %t, %v", asked, err)
-	}
+	asked, err = f.Asked(Hold)
+	must.Be(t, !asked && err == nil, "after it was withdrawn", asked, err)
 }
 
 // TestRequestOnFullDisk: the request is made even if there is no room for its text.
@@ -45,9 +41,8 @@ func TestRequestOnFullDisk(t *testing.T) {
 		}
 		must.Be(t, err == nil || errors.Is(err, syscall.ENOSPC), "error", err,
 			"does not say that the disk is full")
-		if n := len(fsys.Files()); room && n != 1 || !room && n > 1 {
-			t.Errorf("%d files: something is left over", n)
-		}
+		n := len(fsys.Files())
+		must.Be(t, (!room || n == 1) && (room || n <= 1), n, "files: something is left over")
 	}
 }
 
@@ -82,9 +77,8 @@ func TestRequestCut(t *testing.T) {
 					continue
 				}
 				done++
-				if there, err := Asked(after, dir, request); there != test.want || err != nil {
-					t.Errorf("%+v: %s there: %t, %v", cut, request, there, err)
-				}
+				there, err := Asked(after, dir, request)
+				must.Be(t, there == test.want && err == nil, cut, request, "there", there, err)
 			}
 			must.Be(t, done != 0, "it never came to its end")
 		})

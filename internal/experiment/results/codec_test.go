@@ -215,9 +215,8 @@ func TestDecodeNewer(t *testing.T) {
 		edited(t, `"format":1`, `"format":2`),
 		repack(t, `{"format":7,"slot":"seventeen","wall_ns":{}}`),
 	} {
-		if _, err := results.Decode(packed); !errors.Is(err, results.ErrVersion) {
-			t.Errorf("got %v", err)
-		}
+		_, err := results.Decode(packed)
+		must.Fail(t, err, results.ErrVersion)
 	}
 	got, err := results.Decode(edited(t, `"slot":17`, `"weather":{"rain":[1,2.5]},"slot":17`))
 	must.Be(t, err == nil && reflect.DeepEqual(got, full()), "with an unknown field", got, err)
@@ -225,15 +224,12 @@ func TestDecodeNewer(t *testing.T) {
 
 func TestColumn(t *testing.T) {
 	columns := full().Columns
-	if got := columns[0].Float(1); got != 1<<53 || columns[0].Len() != 3 {
-		t.Errorf("counter: %v, %d values", got, columns[0].Len())
-	}
-	if got := columns[2].Float(0); got != -7 || columns[2].Len() != 3 {
-		t.Errorf("user column: %v, %d values", got, columns[2].Len())
-	}
-	if got := columns[2].Float(1); !math.IsNaN(got) {
-		t.Errorf("missing: %v", got)
-	}
+	got := columns[0].Float(1)
+	must.Be(t, got == 1<<53 && columns[0].Len() == 3, "counter", got, columns[0].Len(), "values")
+	got = columns[2].Float(0)
+	must.Be(t, got == -7 && columns[2].Len() == 3, "user column", got, columns[2].Len(), "values")
+	got = columns[2].Float(1)
+	must.Be(t, math.IsNaN(got), "missing", got)
 }
 
 func TestEncodeRefused(t *testing.T) {
@@ -322,8 +318,7 @@ func TestMissingValuesAreNull(t *testing.T) {
 		Counts: []uint64{3, results.MissingCount, 1<<64 - 1}}}
 	packed := must.Get(results.Encode(r))(t)
 	again := must.Get(results.Decode(packed))(t)
-	if got := again.Columns[0].Counts; !slices.Equal(got, r.Columns[0].Counts) ||
-		!math.IsNaN(again.Columns[0].Float(1)) {
-		t.Errorf("counts %v, want %v with the second missing", got, r.Columns[0].Counts)
-	}
+	got := again.Columns[0].Counts
+	must.Be(t, slices.Equal(got, r.Columns[0].Counts) && math.IsNaN(again.Columns[0].Float(1)), "counts", got,
+		"want", r.Columns[0].Counts, "with the second missing")
 }

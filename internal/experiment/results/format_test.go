@@ -27,19 +27,16 @@ func TestFormatIsReadFromTheFirstBytes(t *testing.T) {
 	for want, text := range map[int]string{1: `{"format":1,"key":"a:b:c"}`,
 		2:       `{"format":2,"key":{"a":1},"x":[` + strings.Repeat("1,", 9999) + `1]}`,
 		9999999: `{"format":9999999,"key":0}`} {
-		if got, err := reader.Format(put(want, text)); err != nil || got != want {
-			t.Errorf("%.30s: format %d, %v; want %d", text, got, err, want)
-		}
+		got, err := reader.Format(put(want, text))
+		must.Be(t, err == nil && got == want, text, "format", got, err, "want", want)
 	}
 	for i, text := range []string{"", "{}", `{"key":"a:b:c","format":1}`, `{"format":0,`, `{"format":-1,`,
 		`{"format":"1",`, "[1]"} {
-		if got, err := reader.Format(put(100+i, text)); err == nil {
-			t.Errorf("%q: format %d, want an error", text, got)
-		}
+		got, err := reader.Format(put(100+i, text))
+		must.Be(t, err != nil, text, "format", got, "want an error")
 	}
-	if _, err := reader.Format(Name{Slot: 7, Attempt: 3}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no such record: %v", err)
-	}
+	_, err := reader.Format(Name{Slot: 7, Attempt: 3})
+	must.Fail(t, err, fs.ErrNotExist, "no such record")
 }
 
 // compress compresses a text as Encode does.

@@ -31,7 +31,6 @@ func TestLeavingEarlyReadsNoMore(t *testing.T) {
 	for range read(names(1000), 2, func(n Name) Loaded { loads.Add(1); return Loaded{Name: n} }) {
 		break
 	}
-	if got := loads.Load(); got > 4 {
-		t.Errorf("%d records were loaded for one that was wanted, with 2 workers", got)
-	}
+	got := loads.Load()
+	must.Be(t, got <= 4, got, "records were loaded for one that was wanted, with 2 workers")
 }

@@ -2,7 +2,6 @@ package results_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -114,10 +113,8 @@ func FuzzSkim(f *testing.F) {
 }
 
 func TestSkimMissingFile(t *testing.T) {
-	if _, err := results.Skim(durable.OS(), filepath.Join(t.TempDir(), "none"), true); !errors.Is(err,
-		os.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	_, err := results.Skim(durable.OS(), filepath.Join(t.TempDir(), "none"), true)
+	must.Fail(t, err, os.ErrNotExist)
 }
 
 // TestSkimIsSmall: a long record, whose text and lists are megabytes, is never entirely in memory.
@@ -137,9 +134,8 @@ func TestSkimIsSmall(t *testing.T) {
 	s := must.Get(results.Skim(durable.OS(), path, true))(t)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if held := int(after.HeapAlloc) - int(before.HeapAlloc); held > lists/2 {
-		t.Errorf("%d bytes are held for lists of %d", held, lists)
-	}
+	held := int(after.HeapAlloc) - int(before.HeapAlloc)
+	must.Be(t, held <= lists/2, held, "bytes are held for lists of", lists)
 	must.Equal(t, s.Wall.Len(), n, "iterations")
 	runtime.KeepAlive(s)
 }
@@ -153,7 +149,6 @@ func TestPackedEndsEarly(t *testing.T) {
 			break
 		}
 	}
-	if first := slices.Collect(s.Start.All()); n != 3 || len(first) != 20_000 {
-		t.Errorf("%d, %d", n, len(first))
-	}
+	first := slices.Collect(s.Start.All())
+	must.Be(t, n == 3 && len(first) == 20_000, n, len(first))
 }

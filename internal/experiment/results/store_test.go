@@ -60,9 +60,8 @@ func TestNames(t *testing.T) {
 func FuzzName(f *testing.F) {
 	f.Add("0000017-002.json.gz")
 	f.Fuzz(func(t *testing.T, file string) {
-		if n, ok := results.ParseName(file); ok && n.String() != file {
-			t.Errorf("%q is written as %q", file, n)
-		}
+		n, ok := results.ParseName(file)
+		must.Be(t, !ok || n.String() == file, file, "is written as", n)
 	})
 }
 
@@ -99,10 +98,9 @@ func TestAppendTwice(t *testing.T) {
 	must.Do(t, a.Append(of(1, 1, "this")))
 	before := fsys.Files()
 	must.Do(t, a.Append(of(1, 1, "this")))
-	if err := a.Append(of(1, 1, "other")); !errors.Is(err, results.ErrExists) ||
-		!strings.Contains(err.Error(), "0000001-001.json.gz") {
-		t.Errorf("another record: %v", err)
-	}
+	err := a.Append(of(1, 1, "other"))
+	must.Be(t, errors.Is(err, results.ErrExists) && strings.Contains(err.Error(), "0000001-001.json.gz"),
+		"another record", err)
 	must.Be(t, reflect.DeepEqual(fsys.Files(), before), "the record was changed")
 	fsys.Put(dir+"/0000001-001.json.gz", []byte("rubbish"))
 	must.Fail(t, a.Append(of(1, 1, "this")), results.ErrExists, "over a damaged record")
@@ -161,10 +159,9 @@ func TestAppendFaults(t *testing.T) {
 			fsys.Inject(crashfs.Fault{Op: op, Err: reason, Permanent: true, Short: 100})
 			a, r := results.NewAppender(fsys, dir), results.NewReader(fsys, dir)
 			err := a.Append(full())
-			if reached := reason == syscall.EIO || op <= 2; reached != errors.Is(err, reason) ||
-				!reached && err != nil {
-				t.Errorf("%v from operation %d on: %v", reason, op, err)
-			}
+			reached := reason == syscall.EIO || op <= 2
+			must.Be(t, reached == errors.Is(err, reason) && (reached || err == nil), reason, "from operation",
+				op, "on", err)
 			fsys.Heal()
 			for _, err := range r.All() {
 				must.Do(t, err)
@@ -222,9 +219,8 @@ func TestReaderContinuesAfterErrors(t *testing.T) {
 	}
 	must.Be(t, slices.Equal(slots, []int{0, 2, 4}) && len(failed) == len(bad), "read", slots, "failed",
 		failed)
-	if _, err := r.Load(results.Name{Slot: 6, Attempt: 1}); !errors.Is(err, results.ErrVersion) {
-		t.Errorf("got %v", err)
-	}
+	_, err := r.Load(results.Name{Slot: 6, Attempt: 1})
+	must.Fail(t, err, results.ErrVersion)
 	l, err := r.List()
 	if err != nil || len(l.Records) != 8 || !slices.Equal(l.Temps, []string{"0000008-001.json.gz.tmp"}) ||
 		!slices.Equal(l.Foreign, []string{"0000009-001.json.gz", "README"}) {
@@ -241,9 +237,8 @@ func TestReaderErrors(t *testing.T) {
 	must.Be(t, errors.Is(err, fs.ErrNotExist) && errors.As(err, &file), "no record", err)
 	must.Do(t, results.NewAppender(fsys, dir).Append(of(1, 1, "")))
 	fsys.FailReads(dir+"/0000001-001.json.gz", syscall.EIO)
-	if _, err := r.Load(results.Name{Slot: 1, Attempt: 1}); !errors.Is(err, syscall.EIO) {
-		t.Errorf("unreadable: %v", err)
-	}
+	_, err = r.Load(results.Name{Slot: 1, Attempt: 1})
+	must.Fail(t, err, syscall.EIO, "unreadable")
 	fsys.FailReads(dir, syscall.EIO)
 	n := 0
 	for _, err := range r.All() {
@@ -257,9 +252,8 @@ func TestReaderErrors(t *testing.T) {
 func TestLatest(t *testing.T) {
 	fsys := crashfs.New(dir)
 	a, r := results.NewAppender(fsys, dir), results.NewReader(noReadDir{fsys}, dir)
-	if _, ok, err := r.Latest(5, 3); ok || err != nil {
-		t.Errorf("no record: %v, %v", ok, err)
-	}
+	_, ok, err := r.Latest(5, 3)
+	must.Be(t, !ok && err == nil, "no record", ok, err)
 	must.Do(t, a.Append(of(5, 1, "first")))
 	must.Do(t, a.Append(of(5, 3, "third")))
 	for attempts, want := range map[int]string{1: "first", 2: "first", 3: "third", 9: "third"} {
@@ -267,9 +261,8 @@ func TestLatest(t *testing.T) {
 		must.Be(t, err == nil && ok && rec.Host == want, attempts, "attempts", rec.Host, ok, err)
 	}
 	fsys.Put(dir+"/0000005-003.json.gz", []byte("rubbish"))
-	if _, ok, err := r.Latest(5, 3); ok || err == nil {
-		t.Errorf("damaged: %v, %v", ok, err)
-	}
+	_, ok, err = r.Latest(5, 3)
+	must.Be(t, !ok && err != nil, "damaged", ok, err)
 }
 
 func TestClean(t *testing.T) {

@@ -2,7 +2,6 @@ package stop
 
 import (
 	"encoding/json"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -40,9 +39,8 @@ func TestParse(t *testing.T) {
 		string(text) + "x", strings.Replace(string(text), `"verdict"`, `"other"`, 1),
 		strings.Replace(string(text), `"executions":5`, `"executions":-5`, 1),
 		strings.Replace(string(text), "new: better", "new:\\nbetter", 1)} {
-		if _, err := Parse([]byte(bad)); !errors.Is(err, ErrAnswer) {
-			t.Errorf("%.60q: %v", bad, err)
-		}
+		_, err := Parse([]byte(bad))
+		must.Fail(t, err, ErrAnswer, bad)
 	}
 }
 
@@ -66,9 +64,8 @@ func TestFinished(t *testing.T) {
 		a, f := sample(), facts
 		f.Completed = map[key.Key]int{base: 6, arm: 5}
 		change(&a, &f)
-		if got, err := a.Finished(f); err == nil {
-			t.Errorf("%s: %+v", name, got)
-		}
+		got, err := a.Finished(f)
+		must.Be(t, err != nil, name, got)
 	}
 }
 

@@ -45,9 +45,8 @@ func TestTextsAreBounded(t *testing.T) {
 	if n := len(got.Status.Warnings); n != api.MaxWarnings || got.Status.Warnings[n-1] != "and 981 more" {
 		t.Errorf("%d warnings, %q", n, got.Status.Warnings)
 	}
-	if n := len(p.Unfit); n != api.MaxUnfit || p.Unfit[n-1] != "and 481 more" {
-		t.Errorf("%d unfit, %q", n, p.Unfit)
-	}
+	n := len(p.Unfit)
+	must.Be(t, n == api.MaxUnfit && p.Unfit[n-1] == "and 481 more", n, "unfit", p.Unfit)
 	must.Be(t, len(p.Failures) == api.MaxFailures && len(p.Flags) == api.MaxFlags, len(p.Failures),
 		"failures", len(p.Flags), "flags")
 	texts := append([]string{p.Reason, p.Running, got.Status.Krund, got.Status.Host, got.Status.Clock,

@@ -27,9 +27,8 @@ func FuzzReadShip(f *testing.F) {
 		s.Entries = nil
 		var again bytes.Buffer
 		must.Do(t, api.WriteShip(&again, s, empty))
-		if _, err := api.ReadShip(bufio.NewReader(&again)); err != nil && again.Len() <= api.MaxJSON {
-			t.Errorf("%q: %v", again.Bytes(), err)
-		}
+		_, err = api.ReadShip(bufio.NewReader(&again))
+		must.Be(t, err == nil || again.Len() > api.MaxJSON, again.Bytes(), err)
 	})
 }
 
@@ -53,8 +52,7 @@ func TestReadShipLimits(t *testing.T) {
 		"too much in all": head + strings.Repeat(`{"attempt":1,"hash":"`+hash+`","size":200000000},`, 1) +
 			`{"attempt":1,"hash":"` + hash + `","size":200000000}]}` + "\n",
 	} {
-		if s, err := api.ReadShip(bufio.NewReader(strings.NewReader(body))); err == nil {
-			t.Errorf("%s: accepted %d entries", name, len(s.Entries))
-		}
+		s, err := api.ReadShip(bufio.NewReader(strings.NewReader(body)))
+		must.Be(t, err != nil, name, "accepted", len(s.Entries), "entries")
 	}
 }

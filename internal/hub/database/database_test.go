@@ -69,10 +69,9 @@ func TestRecords(t *testing.T) {
 			{3, "h1", true, nil},
 			{1 << 33, "h1", true, nil},
 		} {
-			if added, err := add(test.slot, test.blob); added != test.added || !errors.Is(err, test.err) {
-				t.Errorf("slot %d, %s: %v, %v; want %v, %v", test.slot, test.blob, added, err,
-					test.added, test.err)
-			}
+			added, err := add(test.slot, test.blob)
+			must.Be(t, added == test.added && errors.Is(err, test.err), "slot", test.slot, test.blob, added,
+				err, "want", test.added, test.err)
 		}
 		db = open() // again: nothing is left to migrate
 		list, err := db.Records(t.Context(), "e", machine, 0, 10)
@@ -89,12 +88,10 @@ func TestRecords(t *testing.T) {
 			}
 			return db.PutFile(t.Context(), tx, f, packed(t, "\x00\xffnew"))
 		})
-		if text, err := db.FileContent(t.Context(), "e", machine, "log", 10); string(text) != "\x00\xffnew" {
-			t.Errorf("%q, %v", text, err)
-		}
-		if counts, err := db.Counts(t.Context()); err != nil || len(counts) != 2 {
-			t.Errorf("%+v, %v", counts, err)
-		}
+		text, err := db.FileContent(t.Context(), "e", machine, "log", 10)
+		must.Equal(t, string(text), "\x00\xffnew", text, err)
+		counts, err := db.Counts(t.Context())
+		must.Be(t, err == nil && len(counts) == 2, counts, err)
 	})
 }
 
@@ -135,16 +132,14 @@ func TestTokens(t *testing.T) {
 		// A token permits no more than its user may.
 		ada := access.Identity{Name: "ada", Role: access.Reader, Token: access.Hash(user),
 			Root: access.Hash(user)}
-		if who, err := db.Who(t.Context(), user); err != nil || who != ada {
-			t.Errorf("%+v, %v", who, err)
-		}
-		who, err := db.Who(t.Context(), again)
+		who, err := db.Who(t.Context(), user)
+		must.Be(t, err == nil && who == ada, who, err)
+		who, err = db.Who(t.Context(), again)
 		must.Be(t, err == nil && who.Name == "lab1" && who.Role == access.Machine, who, err)
 		for name, token := range map[string]string{"expired": old, "of a machine that joined again": machine,
 			"unknown": access.NewToken(), "empty": "", "the stored hash": access.Hash(user)} {
-			if who, err := db.Who(t.Context(), token); !errors.Is(err, database.ErrMissing) {
-				t.Errorf("%s: %+v, %v; want ErrMissing", name, who, err)
-			}
+			who, err := db.Who(t.Context(), token)
+			must.Fail(t, err, database.ErrMissing, name, who, "want ErrMissing")
 		}
 		eve := access.Identity{Name: "eve", Role: access.User}
 		err = db.Update(t.Context(), func(tx *sql.Tx) error {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/hub/database"
+	"krund/rig/must"
 )
 
 // TestPoints: a history is read from its newest version on, whole versions only, and in order.
@@ -35,9 +36,8 @@ func TestPoints(t *testing.T) {
 			for _, p := range points {
 				got = append(got, p.Version, p.Key)
 			}
-			if text := strings.Join(got, " "); err != nil || text != want {
-				t.Errorf("%d bytes: %q, %v; want %q", limit, text, err, want)
-			}
+			text := strings.Join(got, " ")
+			must.Be(t, err == nil && text == want, limit, "bytes", text, err, "want", want)
 		}
 	})
 }

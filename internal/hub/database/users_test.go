@@ -54,9 +54,8 @@ func TestGovern(t *testing.T) {
 			"remove": func(tx *sql.Tx) error { return db.RemoveUser(t.Context(), tx, "ada") },
 		} {
 			must.Fail(t, db.Update(t.Context(), do), database.ErrLastAdmin, name, "the last admin")
-			if u, err := db.UserNamed(t.Context(), "ada"); err != nil || u.Role != access.Admin {
-				t.Errorf("%s: %+v, %v", name, u, err)
-			}
+			u, err := db.UserNamed(t.Context(), "ada")
+			must.Be(t, err == nil && u.Role == access.Admin, name, u, err)
 		}
 	})
 }

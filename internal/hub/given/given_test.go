@@ -80,9 +80,8 @@ func TestUnpack(t *testing.T) {
 		}
 		return refused
 	})
-	if list, readErr := os.ReadDir(s.Dir); !errors.Is(err, refused) || len(list) > 0 || readErr != nil {
-		t.Errorf("%v; left: %v, %v", err, list, readErr)
-	}
+	list, readErr := os.ReadDir(s.Dir)
+	must.Be(t, errors.Is(err, refused) && len(list) == 0 && readErr == nil, err, "left", list, readErr)
 	for range 2 { // the second time as after a crash
 		path, err := s.Unpack(packed(t, 1000), "id", added, accept)
 		if want := []string{"id/benchmarks/b/bench.py", "id/x.toml"}; err != nil ||
@@ -135,13 +134,11 @@ func TestTidy(t *testing.T) {
 	}
 	for id, want := range map[string]bool{"ended": true, "begun": false, "absent": false} {
 		must.Do(t, s.Forget(id))
-		if _, err := os.Lstat(s.Path(id)); (err == nil) != want {
-			t.Errorf("%s is forgotten: %v", id, err)
-		}
+		_, err := os.Lstat(s.Path(id))
+		must.Equal(t, (err == nil), want, id, "is forgotten", err)
 	}
-	if list, err := os.ReadDir(s.Dir); len(list) != 2 || err != nil {
-		t.Errorf("left: %v, %v", list, err)
-	}
+	list, err := os.ReadDir(s.Dir)
+	must.Be(t, len(list) == 2 && err == nil, "left", list, err)
 	must.Do(t, (Store{Dir: filepath.Join(s.Dir, "absent")}).Tidy())
 }
 

@@ -23,9 +23,8 @@ func testStoppedIsNotBegunAgain(t *testing.T, at string) {
 	b.ask(t, "lab2") // and the answer was lost
 	b.update(t, func(tx *sql.Tx) error { return b.Request(t.Context(), tx, id, api.RequestStop) })
 	for _, machine := range []string{"lab1", "lab2"} {
-		if _, n := b.ask(t, machine); n == nil || n.Experiment != next {
-			t.Errorf("%s gets %+v, want a part of the next experiment", machine, n)
-		}
+		_, n := b.ask(t, machine)
+		must.Be(t, n != nil && n.Experiment == next, machine, "gets", n, "want a part of the next experiment")
 	}
 	b.expect(t, id, "stopped 0:stopped 1:stopped")
 }

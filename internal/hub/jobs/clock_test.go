@@ -37,9 +37,8 @@ func testClockSetBack(t *testing.T, at string) {
 		work()
 	}
 	must.Equal(t, len(b.jobs), 2, b.jobs, "want that the machine is overdue, and lost")
-	if answer, _ := b.ask(t, "lab2"); answer != "ab 0/1" {
-		t.Errorf("another machine gets %q", answer)
-	}
+	answer, _ := b.ask(t, "lab2")
+	must.Equal(t, answer, "ab 0/1", "another machine gets")
 }
 
 // TestHistoryAtOnce: River begins the job again when it has run for an hour. The second one does

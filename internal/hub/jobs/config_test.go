@@ -22,15 +22,13 @@ cycle = ["/usr/bin/pduclient", "--hostname={machine}"]
 `))(t)
 	one, _ := c.power("lab1")
 	other, _ := c.power("lab2")
-	if want := []string{"/usr/bin/ipmitool", "-H", "lab1-bmc", "chassis", "power", "cycle"}; one.Times != 3 ||
-		one.Timeout != 90*time.Second || !reflect.DeepEqual(one.argv("lab1"), want) {
-		t.Errorf("%+v", one)
-	}
+	want := []string{"/usr/bin/ipmitool", "-H", "lab1-bmc", "chassis", "power", "cycle"}
+	must.Be(t, one.Times == 3 && one.Timeout == 90*time.Second && reflect.DeepEqual(one.argv("lab1"), want),
+		one)
 	must.Be(t, other.Times == 2 && other.Timeout == time.Minute && other.argv("lab2")[1] == "--hostname=lab2",
 		other)
-	if _, ok := c.power("desk"); ok {
-		t.Error("a machine without power control has one")
-	}
+	_, ok := c.power("desk")
+	must.Be(t, !ok, "a machine without power control has one")
 	for text, want := range map[string]string{
 		"[[power]]\ncycle = [\"/x\"]":                                       "no pattern",
 		"[[power]]\nmachines = \"[\"\ncycle = [\"/x\"]":                     "no pattern",

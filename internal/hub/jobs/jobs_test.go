@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestWarnings: of the queue's log, only warnings and errors are in the hub's.
@@ -14,7 +16,6 @@ func TestWarnings(t *testing.T) {
 	log = log.With("a", 1).WithGroup("g")
 	log.Info("job counts")
 	log.Warn("a job failed", "n", 2)
-	if got := b.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, `msg="a job failed" a=1 g.n=2`) {
-		t.Errorf("%q", got)
-	}
+	got := b.String()
+	must.Be(t, strings.Count(got, "\n") == 1 && strings.Contains(got, `msg="a job failed" a=1 g.n=2`), got)
 }

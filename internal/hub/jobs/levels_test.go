@@ -42,9 +42,8 @@ func testLevels(t *testing.T, at string) {
 	must.Do(t, err)
 	h.look(t)
 	for _, id := range []string{single, damaged, "unknown"} {
-		if got, err := h.Histories.DB.Levels(t.Context(), id); got != "" || err != nil {
-			t.Errorf("%s: %q, %v", id, got, err)
-		}
+		got, err := h.Histories.DB.Levels(t.Context(), id)
+		must.Be(t, got == "" && err == nil, id, got, err)
 	}
 	got, err := h.Histories.DB.Levels(t.Context(), shared)
 	var l compare.Levels

@@ -98,9 +98,8 @@ func TestTwoHubs(t *testing.T) {
 	late.Wait()
 	must.Equal(t, inserted[0]+inserted[1], machines, "notifications of", "machines that were given up")
 	text, err := os.ReadFile(sent)
-	if n := strings.Count(string(text), "x"); n != machines || err != nil {
-		t.Errorf("%d messages were sent for %d machines, %v", n, machines, err)
-	}
+	n := strings.Count(string(text), "x")
+	must.Be(t, n == machines && err == nil, n, "messages were sent for", machines, "machines", err)
 	for _, db := range dbs {
 		must.Do(t, db.Close())
 	}

@@ -22,9 +22,8 @@ import (
 func restart(t *testing.T, b *bench, machine string, cycle ...string) (stored string, err error) {
 	t.Helper()
 	p := Power{Machines: "lab*", Cycle: cycle, Timeout: time.Minute}
-	if err := p.check(); err != nil && !strings.Contains(err.Error(), "times") {
-		t.Fatal(err)
-	}
+	err = p.check()
+	must.Need(t, err == nil || strings.Contains(err.Error(), "times"), err)
 	w := &workers{db: b.DB, log: slog.New(slog.DiscardHandler), config: Config{Power: []Power{p}}}
 	err = w.power(t.Context(), powerArgs{Machine: machine})
 	m, missing := b.DB.Machine(t.Context(), machine)
@@ -59,9 +58,8 @@ func TestPower(t *testing.T) {
 	for range 12 {
 		_, _ = restart(t, b, "lab1", "/bin/true")
 	}
-	if m, err := b.DB.Machine(t.Context(), "lab1"); len(m.Power) != 10 || !m.Power[9].At.Equal(b.now) {
-		t.Errorf("%+v, %v", m.Power, err)
-	}
+	m, err := b.DB.Machine(t.Context(), "lab1")
+	must.Be(t, len(m.Power) == 10 && m.Power[9].At.Equal(b.now), m.Power, err)
 }
 
 // programs returns the paths of programs; the test is skipped unless all are installed.

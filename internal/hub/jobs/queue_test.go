@@ -142,16 +142,14 @@ func testOrderOfTheQueue(t *testing.T, at string) {
 		{"lab1", "urgent 0/1"}, // the answer was lost
 		{"lab2", "mine 0/1"},
 	} {
-		if got, _ := b.ask(t, c.machine); got != c.want {
-			t.Errorf("%s gets %q, want %q", c.machine, got, c.want)
-		}
+		got, _ := b.ask(t, c.machine)
+		must.Equal(t, got, c.want, c.machine, "gets")
 	}
 	_, n := b.ask(t, "lab1")
 	b.report(t, n.Experiment, "lab1", ended)
 	b.expect(t, n.Experiment, "done 0:done")
-	if got, _ := b.ask(t, "lab1"); got != "old 0/1" {
-		t.Errorf("then %q", got)
-	}
+	got, _ := b.ask(t, "lab1")
+	must.Equal(t, got, "old 0/1", "then")
 }
 
 // TestParts: each machine gets one part, a part is given once, and the experiment is done when all
@@ -207,16 +205,14 @@ func testSilentMachine(t *testing.T, at string) {
 	}
 	b.expect(t, id, "running 0:running")
 	b.now = b.now.Add(51 * time.Minute)
-	if _, n := b.ask(t, "lab2"); n != nil {
-		t.Error("a part of a running machine is given away")
-	}
+	_, n := b.ask(t, "lab2")
+	must.Be(t, n == nil, "a part of a running machine is given away")
 	b.look(t, c)
 	want := "power,notice overdue,power,notice lost"
 	must.Equal(t, strings.Join(b.jobs, ","), want, "jobs")
 	b.expect(t, id, "running 0:failed")
-	if got, _ := b.ask(t, "lab2"); got != "ab 0/1" {
-		t.Errorf("the part that was given up: %q", got)
-	}
+	got, _ := b.ask(t, "lab2")
+	must.Equal(t, got, "ab 0/1", "the part that was given up")
 	must.Equal(t, b.report(t, id, "lab1", busy), api.RequestStop, "a machine whose part another one")
 	b.report(t, id, "lab2", ended)
 	b.expect(t, id, "done 0:done 0:failed")
@@ -242,9 +238,8 @@ func testAlertOfSilence(t *testing.T, at string) {
 	}
 	for i, want := range []int{1, 1, 0} {
 		b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})
-		if n, err := b.DB.OpenAlerts(t.Context()); n != 0 || err != nil {
-			t.Errorf("%d alerts of a machine that reports, %v", n, err)
-		}
+		n, err := b.DB.OpenAlerts(t.Context())
+		must.Be(t, n == 0 && err == nil, n, "alerts of a machine that reports", err)
 		silent(want)
 		alerts, err := b.DB.Alerts(t.Context(), id, 10)
 		if err != nil || len(alerts) != i+1 || alerts[0].State != "open" || alerts[0].Subject != "lab1" {
@@ -285,17 +280,15 @@ func testFailedParts(t *testing.T, at string) {
 	b := newBench(t, at, "lab1", "lab2", "lab3", "lab4")
 	id := b.submit(t, "ab", "pool", 1, 0)
 	for i, m := range []string{"lab1", "lab2", "lab3"} {
-		if got, _ := b.ask(t, m); got != "ab 0/1" {
-			t.Fatalf("%s gets %q", m, got)
-		}
+		got, _ := b.ask(t, m)
+		must.Need(t, got == "ab 0/1", m, "gets", got)
 		b.report(t, id, m, api.Progress{Slots: 2, Left: 2, Ended: true, Reason: "unfit"})
 		if want := []string{"running", "running", "failed"}[i]; !strings.HasPrefix(b.state(t, id), want) {
 			t.Errorf("%s: %s", want, b.state(t, id))
 		}
 	}
-	if got, _ := b.ask(t, "lab4"); got != "" {
-		t.Errorf("a failed experiment is given to %q", got)
-	}
+	got, _ := b.ask(t, "lab4")
+	must.Equal(t, got, "", "a failed experiment is given to")
 }
 
 func TestRequests(t *testing.T) { dbtest.OnEach(t, testRequests) }
@@ -309,9 +302,8 @@ func testRequests(t *testing.T, at string) {
 	b.ask(t, "lab1")
 	busy, held := api.Progress{Slots: 2, Left: 1}, api.Progress{Slots: 2, Left: 1, Held: true}
 	request(api.RequestHold)
-	if got, _ := b.ask(t, "lab2"); got != "" {
-		t.Errorf("a held experiment is given to %q", got)
-	}
+	got, _ := b.ask(t, "lab2")
+	must.Equal(t, got, "", "a held experiment is given to")
 	for _, c := range []struct {
 		p    api.Progress
 		want string
@@ -321,16 +313,14 @@ func testRequests(t *testing.T, at string) {
 	request(api.RequestResume)
 	must.Equal(t, b.report(t, id, "lab1", busy), "", "resume is followed")
 	request(api.RequestStop)
-	if got, _ := b.ask(t, "lab2"); got != "" {
-		t.Errorf("a stopped experiment is given to %q", got)
-	}
+	got, _ = b.ask(t, "lab2")
+	must.Equal(t, got, "", "a stopped experiment is given to")
 	for _, what := range []string{api.RequestHold, api.RequestResume, api.RequestStop} {
 		err := b.DB.Update(t.Context(), func(tx *sql.Tx) error {
 			return b.Request(t.Context(), tx, id, what)
 		})
-		if wrong := !errors.Is(err, ErrEnded); wrong == (what != api.RequestStop) {
-			t.Errorf("%s after it was stopped: %v", what, err)
-		}
+		wrong := !errors.Is(err, ErrEnded)
+		must.Be(t, wrong != (what != api.RequestStop), what, "after it was stopped", err)
 	}
 	must.Equal(t, b.report(t, id, "lab1", busy), "stop", "request", "want stop")
 	b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 1, Ended: true})

@@ -49,9 +49,8 @@ func TestBound(t *testing.T) {
 			t.Errorf("%q %q: timeout %s by %q, temperature %s, hooks %s", c.most, c.more, l.Timeout, l.By,
 				bound.Temperature.Timeout, bound.Hooks.Timeout)
 		}
-		if _, changes, err := bound.AsBegun([]byte(cfg.Text)); err != nil || len(changes) > 0 {
-			t.Errorf("%q: it does not go on: %v, %v", c.more, changes, err)
-		}
+		_, changes, err := bound.AsBegun([]byte(cfg.Text))
+		must.Be(t, err == nil && len(changes) == 0, c.more, "it does not go on", changes, err)
 	}
 }
 

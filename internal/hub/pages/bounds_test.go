@@ -105,11 +105,9 @@ func testPagesAreBounded(t *testing.T, at string) {
 func TestOldStatus(t *testing.T) {
 	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl) // its share is such a one
 	for _, path := range []string{"/experiments/e1", "/machines/bench-1"} {
-		if _, text := h.get(path); !strings.Contains(text, "4 executions: 1 completed, 1 error, 1 running") {
-			t.Errorf("%s has no strip:\n%s", path, text)
-		}
+		_, text := h.get(path)
+		must.Contain(t, text, "4 executions: 1 completed, 1 error, 1 running", path, "has no strip")
 	}
-	if _, text := h.get("/experiments/e1"); !strings.Contains(text, "&lt;b&gt;signal") {
-		t.Errorf("no failure:\n%s", text)
-	}
+	_, text := h.get("/experiments/e1")
+	must.Contain(t, text, "&lt;b&gt;signal", "no failure")
 }

@@ -330,9 +330,8 @@ func TestComplaints(t *testing.T) {
 		`Page.loadEventFired {"timestamp":1}`:                                                               false,
 	} {
 		method, params, _ := strings.Cut(text, " ")
-		if got := complains(event{Method: method, Params: []byte(params)}); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
+		got := complains(event{Method: method, Params: []byte(params)})
+		must.Equal(t, got, want, text)
 	}
 }
 

@@ -80,7 +80,6 @@ func TestSweepReports(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if got := fmt.Sprint(left); err != nil || got != "[e1-ab e1-e2-ab part-12 work-12]" {
-		t.Errorf("left: %s, %v", got, err)
-	}
+	got := fmt.Sprint(left)
+	must.Be(t, err == nil && got == "[e1-ab e1-e2-ab part-12 work-12]", "left", got, err)
 }

@@ -161,9 +161,8 @@ func testPagesOfAHub(t *testing.T, at string) {
 	}
 	for _, path := range []string{"/machines/none", "/experiments/none", "/experiments/e2/report",
 		"/compare?before=e2", "/view/none/index.html", "/static/none"} {
-		if response, _ := h.get(path); response.StatusCode != http.StatusNotFound {
-			t.Errorf("%s: %s", path, response.Status)
-		}
+		response, _ := h.get(path)
+		must.Equal(t, response.StatusCode, http.StatusNotFound, path, response.Status)
 	}
 }
 
@@ -208,12 +207,10 @@ func testForms(t *testing.T, at string) {
 	}
 	e1, err := h.db.Experiment(t.Context(), "e1")
 	must.Be(t, err == nil && e1.Priority == 7 && e1.State == database.Stopped, e1, err)
-	if shares, err := h.db.Shares(t.Context(), "e1"); err != nil || shares[0].Request != "stop" {
-		t.Errorf("%+v, %v", shares, err)
-	}
-	if e2, err := h.db.Experiment(t.Context(), "e2"); err != nil || e2.State != database.Stopped {
-		t.Errorf("%+v, %v", e2, err)
-	}
+	shares, err := h.db.Shares(t.Context(), "e1")
+	must.Be(t, err == nil && shares[0].Request == "stop", shares, err)
+	e2, err := h.db.Experiment(t.Context(), "e2")
+	must.Be(t, err == nil && e2.State == database.Stopped, e2, err)
 	tokens, err := h.db.Tokens(t.Context(), anna, 0, "", 10)
 	must.Need(t, err == nil && len(tokens) == 1 && tokens[0].Label == "ci", tokens, err,
 		"a user made a token for another one")
@@ -267,9 +264,8 @@ func testLogIn(t *testing.T, at string) {
 	}
 	h.secure = true // TLS ends at a proxy
 	response, _ := h.do(http.MethodPost, "/login", url.Values{"token": {token}})
-	if c := response.Cookies()[0]; !c.Secure {
-		t.Errorf("cookie %v, want Secure", c)
-	}
+	c := response.Cookies()[0]
+	must.Be(t, c.Secure, "cookie", c, "want Secure")
 }
 
 // TestReports: a report is made once for each state of the records, with bounded memory, and served
@@ -315,20 +311,17 @@ func TestReports(t *testing.T) {
 	h.who.Token = access.Hash(token)
 	response, _ = h.get("/experiments/e1/report")
 	bound := response.Header.Get("Location")
-	if response, _ := h.get(bound); response.StatusCode != http.StatusOK {
-		t.Errorf("%s: %s", bound, response.Status)
-	}
+	response, _ = h.get(bound)
+	must.Equal(t, response.StatusCode, http.StatusOK, bound, response.Status)
 	must.Do(t, h.db.Update(t.Context(), func(tx *sql.Tx) error {
 		return h.db.RevokeToken(t.Context(), tx, h.who.Token, h.who)
 	}))
-	if response, _ := h.get(bound); response.StatusCode != http.StatusNotFound {
-		t.Errorf("with a token that was revoked: %s", response.Status)
-	}
+	response, _ = h.get(bound)
+	must.Equal(t, response.StatusCode, http.StatusNotFound, "with a token that was revoked", response.Status)
 	base := strings.TrimSuffix(first, "index.html")
 	for _, path := range []string{"none.html", "..%2f..%2fhub.sqlite", "%2e%2e/", "."} {
-		if response, text := h.get(base + path); response.StatusCode == http.StatusOK {
-			t.Errorf("%s is served: %.100s", path, text)
-		}
+		response, text := h.get(base + path)
+		must.Be(t, response.StatusCode != http.StatusOK, path, "is served", text)
 	}
 }
 
@@ -357,9 +350,8 @@ func testEvents(t *testing.T, at string) {
 	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/events", nil))(t)
 	response := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 	defer response.Body.Close()
-	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
-		t.Fatalf("%s, %s", response.Status, kind)
-	}
+	kind := response.Header.Get("Content-Type")
+	must.Need(t, kind == "text/event-stream", response.Status, kind)
 	found := make(chan error, 1)
 	go func() {
 		var text []byte
@@ -407,9 +399,8 @@ func testHistoryPage(t *testing.T, at string) {
 		}
 		return h.db.PutPoints(t.Context(), tx, database.Experiment{ID: "e1", Name: "sorting"}, points, "")
 	})
-	if _, text := h.get("/history"); !strings.Contains(text, `<option value="sorting">`) {
-		t.Errorf("there is no choice:\n%s", text)
-	}
+	_, text := h.get("/history")
+	must.Contain(t, text, `<option value="sorting">`, "there is no choice")
 	response, text := h.get("/history?name=sorting")
 	if response.Header.Get("Content-Security-Policy") != reportPolicy ||
 		!strings.Contains(text, "1 change") || !strings.Contains(text, "v20") ||
@@ -426,7 +417,6 @@ func testHistoryPage(t *testing.T, at string) {
 	alerts, err := h.db.Alerts(t.Context(), "e1", 1)
 	must.Need(t, err == nil && len(alerts) == 1, alerts, err)
 	h.do(http.MethodPost, "/alerts/"+alerts[0].ID+"/mute", nil)
-	if _, text := h.get("/history?name=sorting"); !strings.Contains(text, " muted<") {
-		t.Errorf("the change is not muted:\n%s", text)
-	}
+	_, text = h.get("/history?name=sorting")
+	must.Contain(t, text, " muted<", "the change is not muted")
 }

@@ -17,9 +17,8 @@ func TestLevels(t *testing.T) { dbtest.OnEach(t, testLevels) }
 func testLevels(t *testing.T, at string) {
 	h := newTestHub(t, at, "#!/bin/sh\nexit 1\n")
 	const head = "Machine effect"
-	if _, text := h.get("/experiments/e1"); strings.Contains(text, head) {
-		t.Errorf("there is no effect yet:\n%s", text)
-	}
+	_, text := h.get("/experiments/e1")
+	must.Be(t, !strings.Contains(text, head), "there is no effect yet", text)
 	h.update(func(tx *sql.Tx) error {
 		err := h.db.PutPoints(t.Context(), tx, database.Experiment{ID: "e1", Name: "sorting"}, nil, "")
 		if err != nil {
@@ -30,7 +29,7 @@ func testLevels(t *testing.T, at string) {
 			"levels":[{"machine":"<b>m","relative":0.0154,"low":null,"high":null},
 			{"machine":"n","relative":-0.0152,"low":-0.0263,"high":-0.004}]}]}`)
 	})
-	_, text := h.get("/experiments/e1")
+	_, text = h.get("/experiments/e1")
 	for _, want := range []string{head,
 		"<bdi>the machines differ by up to 3.1 % (1.2, 5.04) in a:C:x; 4 of 12 keys differ</bdi>.",
 		"<bdi>&lt;b&gt;m +1.54 %</bdi>", "<bdi>n -1.52 % (-2.63, -0.4)</bdi>", ">0.00012<", "11 keys"} {

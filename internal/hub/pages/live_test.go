@@ -90,10 +90,9 @@ func testEventsEnd(t *testing.T, at string) {
 	}
 	step(time.Second)
 	must.Equal(t, open(), 1, "streams are open, want that of the other token")
-	if response := h.listen(stays); response.StatusCode != http.StatusOK ||
-		other.StatusCode != http.StatusOK {
-		t.Errorf("%s, %s", response.Status, other.Status)
-	}
+	response := h.listen(stays)
+	must.Be(t, response.StatusCode == http.StatusOK && other.StatusCode == http.StatusOK, response.Status,
+		other.Status)
 }
 
 // TestEventsOfOneToken: one token and its sessions do not take the places of all.
@@ -103,17 +102,14 @@ func TestEventsOfOneToken(t *testing.T) {
 	for i := range mostOfToken {
 		session := who
 		session.Token = fmt.Sprint("session ", i) // its root is the token
-		if response := h.listen(session); response.StatusCode != http.StatusOK {
-			t.Fatalf("stream %d: %s", i, response.Status)
-		}
+		response := h.listen(session)
+		must.Need(t, response.StatusCode == http.StatusOK, "stream", i, response.Status)
 	}
-	if response := h.listen(who); response.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("one more: %s", response.Status)
-	}
+	response := h.listen(who)
+	must.Equal(t, response.StatusCode, http.StatusTooManyRequests, "one more", response.Status)
 	proxied := access.Identity{Name: "boss", Role: access.Admin}
 	for name, who := range map[string]access.Identity{"another token": other, "a proxy": proxied} {
-		if response := h.listen(who); response.StatusCode != http.StatusOK {
-			t.Errorf("%s: %s", name, response.Status)
-		}
+		response := h.listen(who)
+		must.Equal(t, response.StatusCode, http.StatusOK, name, response.Status)
 	}
 }

@@ -42,10 +42,9 @@ func testMute(t *testing.T, at string) {
 			want := who.Role == access.Admin || who.Role == access.User && owner != "" && who.Name == owner
 			for _, what := range []string{"mute", "unmute"} {
 				response, _ := h.do(http.MethodPost, "/alerts/"+a.ID+"/"+what, url.Values{})
-				if got := response.StatusCode == http.StatusSeeOther; got != want ||
-					!got && response.StatusCode != http.StatusForbidden {
-					t.Errorf("%s %q %ss %s: %s", who.Role, who.Name, what, a.Subject, response.Status)
-				}
+				got := response.StatusCode == http.StatusSeeOther
+				must.Be(t, got == want && (got || response.StatusCode == http.StatusForbidden), who.Role,
+					who.Name, what, "s", a.Subject, response.Status)
 			}
 			must.Be(t, strings.Contains(page, "/alerts/"+a.ID+"/mute") == want, "the page offers", who.Role,
 				who.Name, "to mute", a.Subject, !want)

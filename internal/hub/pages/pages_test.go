@@ -155,9 +155,8 @@ func TestStatic(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"", "layout.html", "../model.go", "report.js"} {
-		if _, _, err := Static(name); err == nil {
-			t.Errorf("%q is served", name)
-		}
+		_, _, err := Static(name)
+		must.Be(t, err != nil, name, "is served")
 	}
 }
 

@@ -60,7 +60,6 @@ func TestSweep(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if got := strings.Join(left, " "); got != "in-use new reports" || err != nil {
-		t.Errorf("left: %q, %v", got, err)
-	}
+	got := strings.Join(left, " ")
+	must.Be(t, got == "in-use new reports" && err == nil, "left", got, err)
 }

@@ -45,8 +45,7 @@ func testDeleteWhileShipping(t *testing.T, at string) {
 			must.Do(t, admin.Do(t.Context(), http.MethodDelete, path, nil, nil), "delete")
 		})
 		all.Wait()
-		if _, err := h.DB.Experiment(t.Context(), id); !errors.Is(err, database.ErrMissing) {
-			t.Errorf("the experiment is there again: %v", err)
-		}
+		_, err := h.DB.Experiment(t.Context(), id)
+		must.Fail(t, err, database.ErrMissing, "the experiment is there again")
 	}
 }

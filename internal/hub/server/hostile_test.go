@@ -43,9 +43,8 @@ func testSlowForm(t *testing.T, at string) {
 		"Authorization: Bearer %s\r\nContent-Type: application/x-www-form-urlencoded\r\n"+
 		"Content-Length: 9\r\nExpect: 100-continue\r\n\r\n", address, ann.Token))(t)
 	// The hub asks for the body when it reads it, and gets none.
-	if line, err := bufio.NewReader(connection).ReadString('\n'); !strings.Contains(line, "100 Continue") {
-		t.Fatalf("%q, %v", line, err)
-	}
+	line, err := bufio.NewReader(connection).ReadString('\n')
+	must.Need(t, strings.Contains(line, "100 Continue"), line, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	must.Do(t, h.DB.Update(ctx, func(*sql.Tx) error { return nil }), "nothing can be written meanwhile")
@@ -64,22 +63,19 @@ func testSameConfigurationAgain(t *testing.T, at string) {
 			Config: given.Experiment.ConfigHash, Target: "lab1"}
 		return h.DB.AddExperiment(t.Context(), tx, x)
 	}))
-	if receipt, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil || receipt.Orders.Next == nil {
-		t.Fatalf("%+v, %v", receipt, err)
-	}
+	receipt, err := m.Ship(t.Context(), api.Ship{}, nil)
+	must.Need(t, err == nil && receipt.Orders.Next != nil, receipt, err)
 	given.Experiment.Progress = api.Progress{Slots: 1, Completed: 1, Ended: true}
-	if receipt, err := given.send(t.Context(), m); err != nil || receipt.Experiment != "given" {
-		t.Fatalf("a machine that has lost the id: %+v, %v", receipt, err)
-	}
+	receipt, err = given.send(t.Context(), m)
+	must.Need(t, err == nil && receipt.Experiment == "given", "a machine that has lost the id", receipt, err)
 	own := of("warmup", "another first")
 	own.Experiment.Created = "2026-11-22T09:00:00Z"
 	own.Experiment.Progress = api.Progress{Slots: 2, Completed: 1, Left: 1}
-	receipt, err := own.send(t.Context(), m)
+	receipt, err = own.send(t.Context(), m)
 	must.Be(t, err == nil && receipt.Experiment != "given" && receipt.New == 1, "the owner's", receipt, err,
 		"want an experiment of its own")
-	if x, err := h.DB.Experiment(t.Context(), "given"); err != nil || x.State != database.Done {
-		t.Errorf("the hub's is %q, %v; want done", x.State, err)
-	}
+	x, err := h.DB.Experiment(t.Context(), "given")
+	must.Be(t, err == nil && x.State == database.Done, "the hub's is", x.State, err, "want done")
 }
 
 // TestNamesLikeIDs: a user or a machine whose name is the id of another machine is not taken for
@@ -91,9 +87,8 @@ func testNamesLikeIDs(t *testing.T, at string) {
 	join := h.Client(t, "", access.Join)
 	lab1 := must.Get(join.Join(t.Context(), api.JoinRequest{Name: "lab1"}))(t)
 	must.Get(join.Join(t.Context(), api.JoinRequest{Name: lab1.ID}))(t)
-	if m, err := h.DB.Machine(t.Context(), lab1.ID); err != nil || m.Name != "lab1" {
-		t.Errorf("the machine with the id is %q, %v", m.Name, err)
-	}
+	m, err := h.DB.Machine(t.Context(), lab1.ID)
+	must.Be(t, err == nil && m.Name == "lab1", "the machine with the id is", m.Name, err)
 	eve := access.Identity{Name: lab1.ID, Role: access.User}
 	list, err := h.DB.Tokens(t.Context(), eve, 0, "", 10)
 	must.Be(t, err == nil && len(list) == 0, "a user of this name sees", list, err)

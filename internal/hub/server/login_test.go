@@ -99,33 +99,29 @@ func TestOIDC(t *testing.T) {
 	}
 	jar := must.Get(cookiejar.New(nil))(t)
 	browser := &http.Client{Jar: jar}
-	if _, text := get(browser, "/login"); !strings.Contains(text, `href="/login/oidc"`) {
-		t.Errorf("the page to log in has no link to the provider:\n%s", text)
-	}
+	_, text := get(browser, "/login")
+	must.Contain(t, text, `href="/login/oidc"`, "the page to log in has no link to the provider")
 	if code, text := get(browser, "/login/oidc"); code != 200 || !strings.Contains(text, "ada") {
 		t.Errorf("%d: the page after log-in does not name the user", code)
 	}
 	user, err := h.DB.UserNamed(t.Context(), "ada")
 	must.Be(t, err == nil && user.Role == access.User && user.Subject == p.URL+" 17", user, err)
-	if code, _ := get(&http.Client{}, "/login/oidc/callback?code=c&state=x"); code != 400 {
-		t.Errorf("a log-in that another browser began: status %d, want 400", code)
-	}
+	code, _ := get(&http.Client{}, "/login/oidc/callback?code=c&state=x")
+	must.Equal(t, code, 400, "a log-in that another browser began: status", "want 400")
 	fresh := func() *http.Client {
 		jar := must.Get(cookiejar.New(nil))(t)
 		return &http.Client{Jar: jar}
 	}
 	p.named, p.about = "name", "18" // a name that others may have, too
-	if code, _ := get(fresh(), "/login/oidc"); code != 403 {
-		t.Errorf("a document about another user: status %d, want 403", code)
-	}
+	code, _ = get(fresh(), "/login/oidc")
+	must.Equal(t, code, 403, "a document about another user: status", "want 403")
 	p.about = "17"
 	if code, text := get(fresh(), "/login/oidc"); code != 200 || !strings.Contains(text, "ada") {
 		t.Errorf("%d: the name is not in the token, and the page does not name the user", code)
 	}
 	p.forged = "other"
-	if code, _ := get(fresh(), "/login/oidc"); code != 403 {
-		t.Errorf("another nonce: status %d, want 403", code)
-	}
+	code, _ = get(fresh(), "/login/oidc")
+	must.Equal(t, code, 403, "another nonce: status", "want 403")
 }
 
 // TestProxy: the header counts only from the proxy's addresses, and never changes the role of a
@@ -150,9 +146,8 @@ func TestProxy(t *testing.T) {
 	}
 	must.Equal(t, ask("../x"), 403, "a name that is a path", "want 403")
 	for name, want := range map[string]access.Role{"boss": access.Admin, "new": access.Reader} {
-		if user, err := h.DB.UserNamed(t.Context(), name); err != nil || user.Role != want {
-			t.Errorf("%+v, %v", user, err)
-		}
+		user, err := h.DB.UserNamed(t.Context(), name)
+		must.Be(t, err == nil && user.Role == want, user, err)
 	}
 }
 
@@ -171,23 +166,19 @@ func TestNameOfToken(t *testing.T) {
 		return answer.StatusCode, string(text)
 	}
 	token, admin := h.Client(t, "ada", access.User), h.Client(t, "root", access.Admin)
-	if code, text := logIn(); code != 403 || !strings.Contains(text, "DELETE /api/v1/users/NAME") {
-		t.Errorf("%d: %s", code, text)
-	}
+	code, text := logIn()
+	must.Be(t, code == 403 && strings.Contains(text, "DELETE /api/v1/users/NAME"), code, text)
 	remove := func(name string) error {
 		return admin.DoJSON(t.Context(), http.MethodDelete, api.PathUsers+"/"+name, nil, nil)
 	}
 	var refused *api.Error
-	if err := remove("root"); !errors.As(err, &refused) || refused.Status != 409 {
-		t.Errorf("oneself: %v", err)
-	}
+	err := remove("root")
+	must.Be(t, errors.As(err, &refused) && refused.Status == 409, "oneself", err)
 	must.Do(t, remove("ada"))
-	if err := remove("ada"); !errors.As(err, &refused) || refused.Status != 404 {
-		t.Errorf("a second time: %v", err)
-	}
-	if code, text := logIn(); code != 200 || !strings.Contains(text, "ada") {
-		t.Errorf("%d: %s", code, text)
-	}
-	err := token.DoJSON(t.Context(), http.MethodGet, api.PathExperiments+"/x", nil, nil)
+	err = remove("ada")
+	must.Be(t, errors.As(err, &refused) && refused.Status == 404, "a second time", err)
+	code, text = logIn()
+	must.Be(t, code == 200 && strings.Contains(text, "ada"), code, text)
+	err = token.DoJSON(t.Context(), http.MethodGet, api.PathExperiments+"/x", nil, nil)
 	must.Be(t, errors.As(err, &refused) && refused.Status == 401, "the former user's token", err)
 }

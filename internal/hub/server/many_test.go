@@ -47,15 +47,13 @@ func testManyExperiments(t *testing.T, at string) {
 		}
 		return nil
 	}))
-	if _, err := of("one more", "first").send(t.Context(), m); !conflict(err) {
-		t.Errorf("a machine with %d experiments begins another one: %v", most, err)
-	}
+	_, err := of("one more", "first").send(t.Context(), m)
+	must.Be(t, conflict(err), "a machine with", most, "experiments begins another one", err)
 	must.Get(m.Ship(t.Context(), api.Ship{}, nil))(t, "it reports")
 	must.Get(of("one", "first").send(t.Context(), other))(t, "another machine")
 	s := api.Submission{Bundle: store.Hash([]byte("lab2")), Target: "lab2", Machines: 1}
-	if _, err := bob.Submit(t.Context(), s); !conflict(err) {
-		t.Errorf("a user with %d experiments that wait submits another one: %v", most, err)
-	}
+	_, err = bob.Submit(t.Context(), s)
+	must.Be(t, conflict(err), "a user with", most, "experiments that wait submits another one", err)
 	must.Get(h.Client(t, "carl", access.User).Submit(t.Context(), s))(t, "another user")
 }
 

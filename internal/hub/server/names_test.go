@@ -53,9 +53,8 @@ func testJoinAtOnce(t *testing.T, at string) {
 			case err == nil:
 				joined.Add(1)
 				m := &api.Client{URL: h.URL, Token: answer.Token}
-				if _, err := m.Ship(t.Context(), api.Ship{}, nil); err != nil {
-					t.Errorf("the host that got the name: %v", err)
-				}
+				_, err := m.Ship(t.Context(), api.Ship{}, nil)
+				must.Be(t, err == nil, "the host that got the name", err)
 			case !errors.As(err, &refused) || refused.Status != http.StatusConflict:
 				t.Error(err)
 			}

@@ -35,17 +35,15 @@ func testNamesAndPools(t *testing.T, at string) {
 	for _, r := range []api.JoinRequest{{Name: "evil", Pool: "m1"}, {Name: "evil", Pool: "M1"},
 		{Name: "lab"}, {Name: "LAB", Pool: "other"}, {Name: "new", Pool: "new"}, {Name: "new", Pool: "New"},
 		{Name: "M1"}, {Name: "m1", Pool: "m1", Replace: true, Former: m1.Token}} {
-		if answer, err := join.Join(t.Context(), r); !conflict(err) {
-			t.Errorf("%+v joins: %+v, %v", r, answer, err)
-		}
+		answer, err := join.Join(t.Context(), r)
+		must.Be(t, conflict(err), r, "joins", answer, err)
 	}
 	for _, r := range []api.JoinRequest{{Name: "m2", Pool: "lab"}, {Name: "new"},
 		{Name: "new2", Pool: "POOL"}, {Name: "m1", Pool: "pool", Replace: true, Former: m1.Token}} {
 		must.Get(join.Join(t.Context(), r))(t, r)
 	}
-	if n, err := h.DB.CountMachines(t.Context()); err != nil || n != 4 {
-		t.Errorf("%d machines, %v: one that was refused was added", n, err)
-	}
+	n, err := h.DB.CountMachines(t.Context())
+	must.Be(t, err == nil && n == 4, n, "machines", err, "one that was refused was added")
 }
 
 // TestNameAndPoolAtOnce: of a machine and a pool of one name that join at the same time, one does.
@@ -96,9 +94,8 @@ func testTargets(t *testing.T, at string) {
 		want   bool
 	}{{"evil", evil, false}, {"m1", m1, true}} {
 		receipt, err := c.client.Ship(t.Context(), api.Ship{}, nil)
-		if got := receipt.Orders.Next != nil; err != nil || got != c.want {
-			t.Errorf("%s gets the experiment for m1: %v, %v", c.name, got, err)
-		}
+		got := receipt.Orders.Next != nil
+		must.Be(t, err == nil && got == c.want, c.name, "gets the experiment for m1", got, err)
 	}
 	update(func(tx *sql.Tx) error {
 		return h.DB.PutShare(t.Context(), tx, database.Share{Experiment: id, Machine: machineID(t, h, "m1"),
@@ -116,9 +113,8 @@ func testTargets(t *testing.T, at string) {
 	if receipt, err := other.Ship(t.Context(), api.Ship{}, nil); err != nil || receipt.Orders.Next != nil {
 		t.Errorf("a machine with the name of the pool gets the experiment: %+v, %v", receipt, err)
 	}
-	if receipt, err := evil.Ship(t.Context(), api.Ship{}, nil); err != nil || receipt.Orders.Next == nil {
-		t.Errorf("the machine in the pool: %+v, %v", receipt, err)
-	}
+	receipt, err := evil.Ship(t.Context(), api.Ship{}, nil)
+	must.Be(t, err == nil && receipt.Orders.Next != nil, "the machine in the pool", receipt, err)
 }
 
 func machineID(t *testing.T, h *hubtest.Hub, name string) string {

@@ -39,9 +39,8 @@ func TestReady(t *testing.T) {
 		must.Equal(t, ready(), want, what)
 	}
 	expect("all is well", http.StatusOK)
-	if left, _ := disk.ReadDir("/hub/blobs"); len(left) != 256 {
-		t.Errorf("%d names are left in the store", len(left))
-	}
+	left, _ := disk.ReadDir("/hub/blobs")
+	must.Equal(t, len(left), 256, "names are left in the store")
 	disk.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
 	expect("the disk is full, and was tried just before", http.StatusOK)
 	now = now.Add(10 * time.Second)

@@ -105,9 +105,8 @@ func TestRoles(t *testing.T) {
 			err := client.Do(t.Context(), method, path, strings.NewReader(""), nil)
 			var answer *api.Error
 			refused := errors.As(err, &answer) && (answer.Status == 401 || answer.Status == 403)
-			if want := route.Role != server.Anyone && !role.Includes(route.Role); refused != want {
-				t.Errorf("%s as %q: refused %v (%v), want %v", route.Pattern, role, refused, err, want)
-			}
+			want := route.Role != server.Anyone && !role.Includes(route.Role)
+			must.Equal(t, refused, want, route.Pattern, "as", role, "refused", err)
 		}
 	}
 }

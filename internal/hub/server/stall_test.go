@@ -87,10 +87,9 @@ func TestOneRequestOfAMachine(t *testing.T) {
 	head, size := large(t)
 	first := stall(t, m, http.MethodPost, api.PathShip, size, head)
 	var answer *api.Error
-	if _, err := m.Ship(t.Context(), api.Ship{}, nil); !errors.As(err, &answer) ||
-		answer.Status != http.StatusServiceUnavailable || answer.Refused() {
-		t.Errorf("another request at the same time: %v", err)
-	}
+	_, err := m.Ship(t.Context(), api.Ship{}, nil)
+	must.Be(t, errors.As(err, &answer) && answer.Status == http.StatusServiceUnavailable && !answer.Refused(),
+		"another request at the same time", err)
 	must.Get(h.Machine(t, "lab2").Ship(t.Context(), api.Ship{}, nil))(t, "another machine")
 	must.Do(t, first.Close())
 	for { // until the hub has noticed
@@ -118,9 +117,8 @@ func TestStalledBodies(t *testing.T) {
 			for _, at := range []string{path, "/none"} {
 				connection := stall(t, c, method, at, 1000, "")
 				all.Go(func() {
-					if _, err := io.Copy(io.Discard, connection); err != nil && !reset(err) {
-						t.Errorf("%s %s: %v", method, at, err)
-					}
+					_, err := io.Copy(io.Discard, connection)
+					must.Be(t, err == nil || reset(err), method, at, err)
 				})
 			}
 		}

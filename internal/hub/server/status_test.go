@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/hub/database"
 	"krund/internal/hub/store"
+	"krund/rig/must"
 )
 
 // TestStatus: only what is known to be wrong with a request is refused for good.
@@ -24,8 +25,7 @@ func TestStatus(t *testing.T) {
 		"there is no such row":                 {database.ErrMissing, http.StatusNotFound},
 		"the token is gone":                    {database.ErrRevoked, http.StatusUnauthorized},
 	} {
-		if got, _ := status(fmt.Errorf("store x: %w", c.err)); got != c.want {
-			t.Errorf("%s: %d, want %d", text, got, c.want)
-		}
+		got, _ := status(fmt.Errorf("store x: %w", c.err))
+		must.Equal(t, got, c.want, text)
 	}
 }

@@ -121,15 +121,13 @@ func testSessionsEnd(t *testing.T, at string) {
 		return &api.Client{URL: h.URL, Token: cookies[0].Value}
 	}
 	session, its := logIn(ann), logIn(admin)
-	if code, _, _ := send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {session.Token}}); code !=
-		http.StatusBadRequest {
-		t.Errorf("log in with a session: %d", code)
-	}
+	code, _, _ := send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {session.Token}})
+	must.Equal(t, code, http.StatusBadRequest, "log in with a session")
 	short := token(t, h, database.Token{Role: access.User, Owner: "ann", Expires: hubtest.Now.Add(time.Hour)})
 	who, err := h.DB.Who(t.Context(), logIn(short).Token)
 	must.Be(t, err == nil && who.Ends.Equal(hubtest.Now.Add(time.Hour)),
 		"the session of a token that ends in an hour", who, err)
-	code, _, _ := send(t, admin, "/tokens/"+access.Hash(ann.Token)+"/revoke", url.Values{})
+	code, _, _ = send(t, admin, "/tokens/"+access.Hash(ann.Token)+"/revoke", url.Values{})
 	must.Need(t, code == http.StatusSeeOther, "revoke", code)
 	var refused *api.Error
 	for name, c := range map[string]*api.Client{"token": ann, "session": session} {
@@ -160,9 +158,8 @@ func testSessionsBounded(t *testing.T, at string) {
 		must.Do(t, rows.Scan(&owner))
 		count[owner]++
 	}
-	if err := rows.Err(); err != nil || count["ann"] != 1 || count["eve"] != 100 {
-		t.Errorf("%v, %v", count, err)
-	}
+	err := rows.Err()
+	must.Be(t, err == nil && count["ann"] == 1 && count["eve"] == 100, count, err)
 }
 
 // TestMadeTokensEnd: a token that another one makes ends no later than that one, also if a session

@@ -41,9 +41,8 @@ func TestTwoHubs(t *testing.T) {
 		for _, h := range []*hubtest.Hub{one, other} {
 			all.Go(func() {
 				for range times {
-					if _, err := s.send(t.Context(), &api.Client{URL: h.URL, Token: c.Token}); err != nil {
-						t.Error(err)
-					}
+					_, err := s.send(t.Context(), &api.Client{URL: h.URL, Token: c.Token})
+					must.Be(t, err == nil, err)
 				}
 			})
 		}

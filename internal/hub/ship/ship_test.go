@@ -87,12 +87,10 @@ func testShip(t *testing.T, at string) {
 	id, _ := send(t, d, m) // before the first record
 	record(t, d, 0, 1)
 	record(t, d, 1, 1)
-	if again, sent := send(t, d, m); sent != 2 || again != id {
-		t.Errorf("two records: sent %d in %s, want 2 in %s", sent, again, id)
-	}
-	if _, sent := send(t, d, m); sent != 0 {
-		t.Errorf("nothing new: sent %d", sent)
-	}
+	again, sent := send(t, d, m)
+	must.Be(t, sent == 2 && again == id, "two records: sent", sent, "in", again, "want 2 in", id)
+	_, sent = send(t, d, m)
+	must.Equal(t, sent, 0, "nothing new: sent")
 	record(t, d, 2, 1)
 	record(t, d, 2, 2)
 	must.Do(t, d.FS().Remove(d.Hub()))
@@ -105,9 +103,8 @@ func testShip(t *testing.T, at string) {
 	record(t, d, 1, 2)
 	send(t, d, m)
 	want := []string{"0-1", "1-1", "2-1", "2-2", "1-2"}
-	if got := received(t, h, id); !reflect.DeepEqual(got, want) {
-		t.Errorf("received %q, want %q", got, want)
-	}
+	got := received(t, h, id)
+	must.Be(t, reflect.DeepEqual(got, want), "received", got, "want", want)
 	machine := must.Get(h.DB.Machine(t.Context(), "lab1"))(t)
 	text, err := h.DB.FileContent(t.Context(), id, machine.ID, api.FileReplaced, api.MaxFile)
 	must.Be(t, err == nil && string(text) == old.String()+"\n", "replaced", text, err)
@@ -133,15 +130,12 @@ func testShipDeleted(t *testing.T, at string) {
 		if given {
 			want.Orders.Request = api.RequestStop
 		}
-		if got, err := x.Ship(t.Context()); err != nil || got != want {
-			t.Errorf("given %v: %+v, %v; want %+v", given, got, err, want)
-		}
-		if got, err := x.Ship(t.Context()); err != nil || got != (ship.Shipment{Deleted: true}) {
-			t.Errorf("again: %+v, %v", got, err)
-		}
-		if _, err := h.DB.Experiment(t.Context(), id); !errors.Is(err, database.ErrMissing) {
-			t.Errorf("the experiment is on the hub again: %v", err)
-		}
+		got, err := x.Ship(t.Context())
+		must.Be(t, err == nil && got == want, "given", given, got, err, "want", want)
+		got, err = x.Ship(t.Context())
+		must.Be(t, err == nil && got == (ship.Shipment{Deleted: true}), "again", got, err)
+		_, err = h.DB.Experiment(t.Context(), id)
+		must.Fail(t, err, database.ErrMissing, "the experiment is on the hub again")
 		x.Client = h.Machine(t, fmt.Sprint("other", given))
 		memory.Given = false
 		must.Do(t, memory.Store(d.FS(), d.Hub()))
@@ -194,9 +188,8 @@ func TestShipCut(t *testing.T) {
 			d := must.Get(directory.Open(start.Reboot(policy), "/lab/warmup.krun"))(t)
 			id, _ := send(t, d, m)
 			want := []string{"0-1", "1-1", "2-1", "3-1", "4-1", "5-1", "6-1", "7-1"}
-			if got := received(t, h, id); !reflect.DeepEqual(got, want) {
-				t.Errorf("cut at operation %d, %s survives: received %q", op, name, got)
-			}
+			got := received(t, h, id)
+			must.Be(t, reflect.DeepEqual(got, want), "cut at operation", op, name, "survives: received", got)
 		}
 	}
 }

@@ -29,34 +29,29 @@ func get(t *testing.T, s store.Store, hash string) (string, error) {
 func conform(t *testing.T, s store.Store) {
 	hash := store.Hash([]byte("hello"))
 	must.Do(t, s.Ready(t.Context()))
-	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
-		t.Errorf("before: %v, want ErrMissing", err)
-	}
+	_, err := get(t, s, hash)
+	must.Fail(t, err, store.ErrMissing, "before", "want ErrMissing")
 	must.Fail(t, s.Put(t.Context(), hash, 5, strings.NewReader("hellO")), store.ErrHash, "other contents",
 		"want ErrHash")
 	must.Fail(t, s.Put(t.Context(), hash, 5, strings.NewReader("hell")), store.ErrShort, "too short",
 		"want ErrShort")
-	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
-		t.Errorf("after what was refused: %v, want ErrMissing", err)
-	}
+	_, err = get(t, s, hash)
+	must.Fail(t, err, store.ErrMissing, "after what was refused", "want ErrMissing")
 	for range 2 {
 		body := strings.NewReader("hello, world")
 		must.Do(t, s.Put(t.Context(), hash, 5, body))
 		must.Equal(t, body.Len(), len(", world"), "it read", 12-body.Len(), "bytes, not 5")
-		if text, err := get(t, s, hash); err != nil || text != "hello" {
-			t.Errorf("%q, %v", text, err)
-		}
+		text, err := get(t, s, hash)
+		must.Be(t, err == nil && text == "hello", text, err)
 	}
 	for range 2 {
 		must.Do(t, s.Delete(t.Context(), hash))
 	}
-	if _, err := get(t, s, hash); !errors.Is(err, store.ErrMissing) {
-		t.Errorf("after Delete: %v, want ErrMissing", err)
-	}
+	_, err = get(t, s, hash)
+	must.Fail(t, err, store.ErrMissing, "after Delete", "want ErrMissing")
 	for _, name := range []string{"", "..", strings.Repeat("A", 64), strings.Repeat("a", 63) + "/"} {
-		if _, err := get(t, s, name); !errors.Is(err, store.ErrMissing) {
-			t.Errorf("%q: %v, want ErrMissing", name, err)
-		}
+		_, err := get(t, s, name)
+		must.Fail(t, err, store.ErrMissing, name, "want ErrMissing")
 		must.Refuse(t, s.Put(t.Context(), name, 0, strings.NewReader("")), "", name, "was stored")
 	}
 }
@@ -71,9 +66,8 @@ func TestDamaged(t *testing.T) {
 	s := must.Get(store.OpenDirectory(disk, "/hub/blobs"))(t)
 	hash := store.Hash([]byte("hello"))
 	disk.Put("/hub/blobs/"+hash[:2]+"/"+hash, []byte("hellO"))
-	if _, err := get(t, s, hash); !errors.Is(err, store.ErrHash) {
-		t.Errorf("%v, want ErrHash", err)
-	}
+	_, err := get(t, s, hash)
+	must.Fail(t, err, store.ErrHash, "want ErrHash")
 }
 
 // TestCut cuts the power in each operation of Put: what it has confirmed survives, and nothing is
@@ -114,9 +108,8 @@ func TestTables(t *testing.T) {
 	for range 2 { // the second finds nothing
 		must.Do(t, s.DeleteTables(t.Context(), "tables/a=1"))
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "blobs", "tables", "a=1")); !os.IsNotExist(err) {
-		t.Errorf("after they were deleted: %v", err)
-	}
+	_, err := os.Lstat(filepath.Join(dir, "blobs", "tables", "a=1"))
+	must.Be(t, os.IsNotExist(err), "after they were deleted", err)
 	for _, name := range []string{"", "tables", "tables/", "tables/../aa", "tables/..", "tables/.", "aa",
 		"/tables/x"} {
 		must.Fail(t, s.DeleteTables(t.Context(), name), store.ErrName)

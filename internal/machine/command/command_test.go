@@ -53,17 +53,15 @@ func TestRunKillsTheGroupAtTheDeadline(t *testing.T) {
 }
 
 func TestRunReturnsThoughALeftoverHoldsTheOutput(t *testing.T) {
-	if _, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "sleep 3600 & exit 0"}}); err != nil {
-		t.Errorf("a program that ended well: %v", err)
-	}
+	_, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", "sleep 3600 & exit 0"}})
+	must.Be(t, err == nil, "a program that ended well", err)
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Run(ctx, Cmd{Argv: []string{"sleep", "3600"}}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want context.Canceled", err)
-	}
+	_, err := Run(ctx, Cmd{Argv: []string{"sleep", "3600"}})
+	must.Fail(t, err, context.Canceled, "error", "want context.Canceled")
 }
 
 func TestRunBoundsTheOutput(t *testing.T) {
@@ -109,15 +107,12 @@ func TestRunAndTheGroup(t *testing.T) {
 		pid, atoi := strconv.Atoi(strings.TrimSpace(out))
 		must.Need(t, err == nil && atoi == nil, out, err)
 		if keep {
-			if _, err := unix.Read(reader, make([]byte, 1)); !errors.Is(err, unix.EAGAIN) {
-				t.Errorf("process %d was not kept: %v", pid, err)
-			}
+			_, err := unix.Read(reader, make([]byte, 1))
+			must.Fail(t, err, unix.EAGAIN, "process", pid, "was not kept")
 			must.Do(t, unix.Kill(pid, unix.SIGKILL))
 		}
 		// This returns when sleep has ended, and with it the last writer.
-		if _, err := unix.Poll([]unix.PollFd{{Fd: int32(reader)}}, -1); err != nil &&
-			!errors.Is(err, unix.EINTR) {
-			t.Error(err)
-		}
+		_, err = unix.Poll([]unix.PollFd{{Fd: int32(reader)}}, -1)
+		must.Be(t, err == nil || errors.Is(err, unix.EINTR), err)
 	}
 }

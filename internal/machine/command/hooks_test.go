@@ -26,9 +26,8 @@ func TestBeforeStopsAtTheFirstFailure(t *testing.T) {
 		!strings.Contains(err.Error(), "no network") {
 		t.Errorf("error %v, want one that names hook 2 and its last line", err)
 	}
-	if got, _ := os.ReadFile(file); string(got) != "one\n" {
-		t.Errorf("ran %q, want only the first", got)
-	}
+	got, _ := os.ReadFile(file)
+	must.Equal(t, string(got), "one\n", "ran", got, "want only the first")
 }
 
 func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
@@ -39,9 +38,8 @@ func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
 		!strings.Contains(err.Error(), "hook 3 after") {
 		t.Errorf("error %v, want hooks 1 and 3", err)
 	}
-	if got, _ := os.ReadFile(file); string(got) != "two\nfour\n" {
-		t.Errorf("ran %q, want both good ones", got)
-	}
+	got, _ := os.ReadFile(file)
+	must.Equal(t, string(got), "two\nfour\n", "ran", got, "want both good ones")
 }
 
 func TestNoHooks(t *testing.T) {

@@ -45,9 +45,8 @@ func TestMail(t *testing.T) {
 	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
 	must.Be(t, err == nil && subject == "[krund] warmup on bencher3: läuft Bcc: everyone@example.org",
 		"Subject", subject, err)
-	if args, _ := os.ReadFile(traces + ".args"); string(args) != "-t -i\n" {
-		t.Errorf("sendmail got %q", args)
-	}
+	args, _ := os.ReadFile(traces + ".args")
+	must.Equal(t, string(args), "-t -i\n", "sendmail got", args)
 }
 
 func TestNoMailWhenTheCapIsReached(t *testing.T) {
@@ -116,11 +115,9 @@ func TestControlCharacters(t *testing.T) {
 	must.Do(t, n.Send(t.Context(), m, true))
 	const subject = "a\uFFFD[2J\uFFFDb"
 	const text = "- it said last: \uFFFD]0;owned\uFFFD\uFFFD\uFFFD\uFFFD\n- \tnext"
-	if got, err := os.ReadFile(mailed); err != nil || !strings.HasSuffix(string(got), "\n\n"+text+"\n") {
-		t.Errorf("mailed %q, %v", got, err)
-	}
-	if got, err := os.ReadFile(traces); err != nil || string(got) != subject+text+"\n" {
-		t.Errorf("the command got %q, %v", got, err)
-	}
+	got, err := os.ReadFile(mailed)
+	must.Be(t, err == nil && strings.HasSuffix(string(got), "\n\n"+text+"\n"), "mailed", got, err)
+	got, err = os.ReadFile(traces)
+	must.Be(t, err == nil && string(got) == subject+text+"\n", "the command got", got, err)
 	must.Be(t, posted["subject"] == subject && posted["text"] == text, "posted", posted)
 }

@@ -16,7 +16,6 @@ func TestExpendable(t *testing.T) {
 	}
 	defer func() { must.Do(t, os.WriteFile(own, before, 0)) }()
 	const untilChanged = `until read n <` + own + ` && [ "$n" = 0 ]; do :; done; echo done`
-	if out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", untilChanged}}); out != "done\n" {
-		t.Errorf("%q, %v", out, err)
-	}
+	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", untilChanged}})
+	must.Equal(t, out, "done\n", err)
 }

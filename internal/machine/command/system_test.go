@@ -21,12 +21,10 @@ func TestProgramThatStartsAService(t *testing.T) {
 		0o755))
 	// the first is no directory
 	p := System{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}}
-	if out, err := p.Output(t.Context(), "starts"); err != nil || string(out) != "started\n" {
-		t.Errorf("%q, %v", out, err)
-	}
-	if _, err := p.Output(t.Context(), "none"); err == nil || errors.Is(err, exec.ErrNotFound) {
-		t.Errorf("%v; a directory could not be looked into", err)
-	}
+	out, err := p.Output(t.Context(), "starts")
+	must.Be(t, err == nil && string(out) == "started\n", string(out), err)
+	_, err = p.Output(t.Context(), "none")
+	must.Be(t, err != nil && !errors.Is(err, exec.ErrNotFound), err, "a directory could not be looked into")
 }
 
 func TestSystem(t *testing.T) {
@@ -39,16 +37,13 @@ func TestSystem(t *testing.T) {
 	script("hangs", "sleep 3600 & wait", 0o755)
 	script("plain", "echo", 0o644)
 	p := System{Dirs: []string{dir, "/usr/bin", "/bin"}, Timeout: 10 * time.Second}
-	if out, err := p.Output(t.Context(), "good", "a b"); err != nil || string(out) != "a b C \n" {
-		t.Errorf("%q, %v", out, err)
-	}
-	if _, err := p.Output(t.Context(), "bad"); err == nil || err.Error() != "run bad: exit status 3: two" {
-		t.Errorf("%v", err)
-	}
+	out, err := p.Output(t.Context(), "good", "a b")
+	must.Be(t, err == nil && string(out) == "a b C \n", string(out), err)
+	_, err = p.Output(t.Context(), "bad")
+	must.Be(t, err != nil && err.Error() == "run bad: exit status 3: two", err)
 	for _, name := range []string{"none", "plain"} {
-		if _, err := p.Output(t.Context(), name); !errors.Is(err, exec.ErrNotFound) {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err := p.Output(t.Context(), name)
+		must.Fail(t, err, exec.ErrNotFound, name)
 	}
 	p.Timeout = 50 * time.Millisecond
 	must.Refused(p.Output(t.Context(), "hangs"))(t, "deadline")

@@ -35,9 +35,8 @@ func TestSustainable(t *testing.T) {
 			0, true},
 	}
 	for _, tt := range tests {
-		if khz, sure := tt.p.Sustainable(); khz != tt.khz || sure != tt.sure {
-			t.Errorf("%s: %d, %t; want %d, %t", tt.name, khz, sure, tt.khz, tt.sure)
-		}
+		khz, sure := tt.p.Sustainable()
+		must.Be(t, khz == tt.khz && sure == tt.sure, tt.name, khz, sure, "want", tt.khz, tt.sure)
 	}
 }
 

@@ -110,8 +110,7 @@ func FuzzParseCPUMask(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := ParseCPUMask(set.Mask()); err != nil || !again.Equal(set) {
-			t.Errorf("%q is %v, whose mask reads as %v, %v", text, set, again, err)
-		}
+		again, err := ParseCPUMask(set.Mask())
+		must.Be(t, err == nil && again.Equal(set), text, set, "whose mask reads as", again, err)
 	})
 }

@@ -21,9 +21,8 @@ func TestProcesses(t *testing.T) {
 	list := h.Processes()
 	i := slices.IndexFunc(list, func(p Process) bool { return p.PID == 812 })
 	must.Be(t, len(list) == 2 && i >= 0 && list[i] == (Process{812, 3460, "stress", 300, 1}), list)
-	if odd := list[1-max(i, 0)]; odd.Start != 3461 || strings.Contains(odd.Name, "\x1b") {
-		t.Errorf("%+v", odd)
-	}
+	odd := list[1-max(i, 0)]
+	must.Be(t, odd.Start == 3461 && !strings.Contains(odd.Name, "\x1b"), odd)
 }
 
 func TestBusiest(t *testing.T) {
@@ -40,8 +39,7 @@ func FuzzProcess(f *testing.F) {
 	f.Add(procOddStat)
 	f.Add(") (")
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, ok := parseProcess(text); ok && strings.ContainsAny(p.Name, "\x1b\n") {
-			t.Errorf("%+v of %q", p, text)
-		}
+		p, ok := parseProcess(text)
+		must.Be(t, !ok || !strings.ContainsAny(p.Name, "\x1b\n"), p, "of", text)
 	})
 }

@@ -36,8 +36,7 @@ func FuzzParseThread(f *testing.F) {
 	f.Add(statText(0, 31), "Cpus_allowed_list:\t0-1\n")
 	f.Add("7 (x", "Cpus_allowed_list:")
 	f.Fuzz(func(t *testing.T, stat, status string) {
-		if got, ok := parseThread(stat, status); ok && len(got.CPUs) == 0 {
-			t.Errorf("a thread that may run nowhere: %+v", got)
-		}
+		got, ok := parseThread(stat, status)
+		must.Be(t, !ok || len(got.CPUs) != 0, "a thread that may run nowhere", got)
 	})
 }

@@ -2,7 +2,6 @@ package noise
 
 import (
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"math"
 	"reflect"
@@ -29,16 +28,15 @@ func certificate() Certificate {
 
 func TestStoreAndRead(t *testing.T) {
 	fsys := crashfs.New("/var")
-	if file, err := Newest(fsys, "/var/noise"); file != "" || err != nil {
-		t.Errorf("newest of none: %q, %v", file, err)
-	}
+	file, err := Newest(fsys, "/var/noise")
+	must.Be(t, file == "" && err == nil, "newest of none", file, err)
 	want := certificate()
 	later := want
 	later.Date = want.Date.Add(time.Hour)
 	for _, c := range []Certificate{later, want} {
 		must.Get(Store(fsys, "/var/noise", c))(t)
 	}
-	file, err := Newest(fsys, "/var/noise")
+	file, err = Newest(fsys, "/var/noise")
 	must.Need(t, err == nil && file == "/var/noise/2026-11-22T11-28-04Z.json", file, err)
 	got, err := Read(fsys, file)
 	must.Be(t, err == nil && reflect.DeepEqual(got, later), got, err, later)

@@ -154,10 +154,8 @@ func TestFirmwareUnderATick(t *testing.T) {
 func TestCountsOf(t *testing.T) {
 	before := probe.ParseInterrupts("CPU0 CPU1\n1: 5 5\n")
 	now := probe.ParseInterrupts("CPU0\n1: 9\n2: 7\n")
-	if got := countsOf("interrupt", now, before, 1); len(got) != 0 {
-		t.Errorf("%+v of a CPU that is gone", got)
-	}
-	if got := countsOf("interrupt", now, before, 0); len(got) != 1 || got[0].Count != 4 {
-		t.Errorf("%+v", got)
-	}
+	got := countsOf("interrupt", now, before, 1)
+	must.Equal(t, len(got), 0, got, "of a CPU that is gone")
+	got = countsOf("interrupt", now, before, 0)
+	must.Be(t, len(got) == 1 && got[0].Count == 4, got)
 }

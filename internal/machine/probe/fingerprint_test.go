@@ -54,14 +54,12 @@ func TestFingerprintOfAMachine(t *testing.T) {
 	for _, cpu := range []string{"cpu2", "cpu3"} {
 		must.Do(t, os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu", cpu, "topology")))
 	}
-	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 0 {
-		t.Errorf("with siblings off: %v", diff)
-	}
+	diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"}))
+	must.Equal(t, len(diff), 0, "with siblings off", diff)
 	put(t, dir, "proc/sys/kernel/osrelease", "6.9.1\n")
-	if diff := Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"})); len(diff) != 1 ||
-		diff[0].String() != `kernel.release: "6.8.5-301.fc40.x86_64" -> "6.9.1"` {
-		t.Errorf("with another kernel: %v", diff)
-	}
+	diff = Diff(f, ReadFingerprint(t.Context(), m, map[string]string{"krund": "1.0"}))
+	must.Be(t, len(diff) == 1 && diff[0].String() == `kernel.release: "6.8.5-301.fc40.x86_64" -> "6.9.1"`,
+		"with another kernel", diff)
 }
 
 // TestFingerprintOfHybridCores: the kernel removes offline sibling threads from the list of each
@@ -74,9 +72,8 @@ func TestFingerprintOfHybridCores(t *testing.T) {
 		"performance and efficient cores", "want 1 2")
 	put(t, dir, "sys/devices/cpu_core/cpus", "0\n")
 	must.Do(t, os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu1/topology")))
-	if diff := Diff(f, ReadFingerprint(t.Context(), m, nil)); len(diff) != 0 {
-		t.Errorf("with siblings off: %v", diff)
-	}
+	diff := Diff(f, ReadFingerprint(t.Context(), m, nil))
+	must.Equal(t, len(diff), 0, "with siblings off", diff)
 }
 
 func TestFingerprintOfArm(t *testing.T) {
@@ -111,9 +108,8 @@ func TestDiff(t *testing.T) {
 	must.EqualList(t, got, want)
 	mirror := Diff(b, a)
 	for i, d := range Diff(a, b) {
-		if m := mirror[i]; m.Name != d.Name || m.Old != d.New || m.New != d.Old {
-			t.Errorf("%v is not the mirror of %v", m, d)
-		}
+		m := mirror[i]
+		must.Be(t, m.Name == d.Name && m.Old == d.New && m.New == d.Old, m, "is not the mirror of", d)
 	}
 	must.Equal(t, len(Diff(a, a)), 0, "a differs from itself")
 }

@@ -180,10 +180,8 @@ func TestGateEndsWithItsContext(t *testing.T) {
 	cancel()
 	clock := &fakeClock{}
 	s := &series{readings: [][]results.Temperature{at(90)}, clock: clock}
-	if _, err := (Gate{Clock: clock, Read: s.read}).Wait(ctx, at(40), study()); !errors.Is(err,
-		context.Canceled) {
-		t.Errorf("error %v, want the context's", err)
-	}
+	_, err := (Gate{Clock: clock, Read: s.read}).Wait(ctx, at(40), study())
+	must.Fail(t, err, context.Canceled, "error", "want the context's")
 }
 
 func TestHeat(t *testing.T) {

@@ -2,7 +2,6 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -116,9 +115,8 @@ func TestKmsg(t *testing.T) {
 	device.say("rubbish\n", rec(17, "d"))
 	drain("what does not parse is kept", "rubbish|d", 0, false)
 	device.say(syscall.EIO)
-	if _, _, _, err := k.Drain(t.Context()); !errors.Is(err, syscall.EIO) {
-		t.Errorf("broken device: %v", err)
-	}
+	_, _, _, err := k.Drain(t.Context())
+	must.Fail(t, err, syscall.EIO, "broken device")
 }
 
 // TestKmsgLostBeforeTheFirst: without a previous message, only the fact that some were lost is
@@ -228,9 +226,8 @@ func TestDmesg(t *testing.T) {
 		t.Errorf("again: %q, %v", texts(lines), err)
 	}
 	delete(commands, "dmesg")
-	if _, _, _, err := d.Drain(t.Context()); err == nil {
-		t.Error("no error without dmesg")
-	}
+	_, _, _, err = d.Drain(t.Context())
+	must.Be(t, err != nil, "no error without dmesg")
 	must.Refused(newDmesg(t.Context(), nil))(t, "", "no error without programs")
 }
 
@@ -260,8 +257,7 @@ func FuzzNewLines(f *testing.F) {
 		all := append(slices.Clone(old), splitLines(added)...)
 		drop = min(max(drop, 0), max(len(old)-1, 0))
 		fresh, lost := newLines(old, all[drop:])
-		must.Be(t, len(old) == 0 || drop >= len(old) || !lost, "lost though", len(old)-drop,
-			"lines are left")
+		must.Be(t, len(old) == 0 || drop >= len(old) || !lost, "lost though", len(old)-drop, "lines are left")
 		if len(fresh) > len(splitLines(added))+drop {
 			t.Errorf("%d lines are new, of %d", len(fresh), len(splitLines(added)))
 		}

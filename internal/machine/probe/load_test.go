@@ -150,7 +150,6 @@ func TestCheckLoad(t *testing.T) {
 		f := CheckLoad(activityFiles(t, test.load, "1", test.stalled, test.processes), 10)
 		must.Be(t, f.Status == test.want && f.Found == test.found && !f.Fails(), test.name, f)
 	}
-	if f := CheckLoad(host.Host{Root: sysroot.New(t.TempDir())}, 10); f.Status != setting.StatusCannot {
-		t.Errorf("unknown: %+v", f)
-	}
+	f := CheckLoad(host.Host{Root: sysroot.New(t.TempDir())}, 10)
+	must.Equal(t, f.Status, setting.StatusCannot, "unknown", f)
 }

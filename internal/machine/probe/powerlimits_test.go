@@ -12,9 +12,8 @@ import (
 // 6.12:110), with the values of a desktop processor.
 func TestPowerLimits(t *testing.T) {
 	m, dir := machine(t, "intel-acpi-cpufreq")
-	if limits := ReadPowerLimits(m.Root); limits != nil || checkPowerLimits(limits).Found != "none" {
-		t.Errorf("without files: %+v", limits)
-	}
+	limits := ReadPowerLimits(m.Root)
+	must.Be(t, limits == nil && checkPowerLimits(limits).Found == "none", "without files", limits)
 	const zone = "sys/class/powercap/intel-rapl:0/"
 	for file, text := range map[string]string{
 		"name": "package-0", "enabled": "1",
@@ -40,7 +39,6 @@ func TestPowerLimits(t *testing.T) {
 		"65 W over 27.983872 s to 45 W over 27.983872 s"}) {
 		t.Errorf("%q", moved)
 	}
-	if moved := MovedLimits(before, before); moved != nil {
-		t.Errorf("nothing moved, yet %q", moved)
-	}
+	moved = MovedLimits(before, before)
+	must.Be(t, moved == nil, "nothing moved, yet", moved)
 }

@@ -46,9 +46,8 @@ func TestMeasureSpeed(t *testing.T) {
 	must.Refused(measureChunk(&fakeClock{}, nil))(t, "", "a clock that stands still measured a speed")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := MeasureSpeed(ctx, clock, -1, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want the context's", err)
-	}
+	_, err = MeasureSpeed(ctx, clock, -1, time.Hour)
+	must.Fail(t, err, context.Canceled, "error", "want the context's")
 }
 
 func TestSpinDependsOnEachStep(t *testing.T) {
@@ -120,10 +119,9 @@ func TestProve(t *testing.T) {
 		p.Switches != 0 || len(p.Interrupts.CPUs) != 4 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err := Prove(t.Context(), m, clock, nil, 10*time.Millisecond); err != nil || len(p.Speeds) != 1 ||
-		p.Speeds[0].CPU != -1 || len(p.Wanted) != 0 {
-		t.Errorf("unbound: %+v, %v", p, err)
-	}
+	p, err = Prove(t.Context(), m, clock, nil, 10*time.Millisecond)
+	must.Be(t, err == nil && len(p.Speeds) == 1 && p.Speeds[0].CPU == -1 && len(p.Wanted) == 0, "unbound", p,
+		err)
 }
 
 func TestCheck(t *testing.T) {
@@ -144,9 +142,8 @@ func TestCheck(t *testing.T) {
 			}
 		}
 		must.Equal(t, strings.Join(got, ", "), want, name)
-		if fails := (setting.Table{Findings: findings}).Fails(); fails != (name == "kvm-guest") {
-			t.Errorf("%s: fails %t", name, fails)
-		}
+		fails := (setting.Table{Findings: findings}).Fails()
+		must.Equal(t, fails, (name == "kvm-guest"), name, "fails")
 	}
 	m, _ := machine(t, "kvm-guest")
 	for _, f := range Check(t.Context(), m, Request{

@@ -110,18 +110,16 @@ func TestQuiet(t *testing.T) {
 func TestQuietIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := newBusy(t).quiet().Wait(ctx); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	_, err := newBusy(t).quiet().Wait(ctx)
+	must.Fail(t, err, context.Canceled)
 }
 
 // TestBlindQuiet: a system without these files has nothing to wait for.
 func TestBlindQuiet(t *testing.T) {
 	b := newBusy(t)
 	q := Quiet{Host: host.Host{Root: sysroot.New(t.TempDir())}, Clock: b, Window: time.Second, Limit: 0}
-	if s, err := q.Wait(t.Context()); err != nil || !s.Quiet || s.Waited != time.Second {
-		t.Errorf("%+v, %v", s, err)
-	}
+	s, err := q.Wait(t.Context())
+	must.Be(t, err == nil && s.Quiet && s.Waited == time.Second, s, err)
 }
 
 func TestAwaitJobs(t *testing.T) {
@@ -148,9 +146,8 @@ const jobsText = `  1 multi-user.target            start waiting
 func TestParseJobs(t *testing.T) {
 	want := []string{"apt-daily.service", "systemd-tmpfiles-clean.service"}
 	must.EqualList(t, parseJobs(jobsText), want)
-	if got := parseJobs("No jobs running.\n"); len(got) != 0 {
-		t.Errorf("%q of none", got)
-	}
+	got := parseJobs("No jobs running.\n")
+	must.Equal(t, len(got), 0, got, "of none")
 }
 
 func FuzzJobs(f *testing.F) {

@@ -181,9 +181,8 @@ func TestSysctlTemperatures(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, c := range []host.Commands{nil, scripted{}} {
-		if got := sysctlTemperatures(t.Context(), c); len(got.Readings) != 0 || len(got.Remarks) != 1 {
-			t.Errorf("%+v", got)
-		}
+		got := sysctlTemperatures(t.Context(), c)
+		must.Be(t, len(got.Readings) == 0 && len(got.Remarks) == 1, got)
 	}
 }
 

@@ -23,17 +23,15 @@ func TestThrottle(t *testing.T) {
 	if len(before.Remarks) != 0 || len(before.Counts) != 4*2+3+2 || before.Counts["edac/mc0/ce_count"] != 1 {
 		t.Fatalf("%+v", before)
 	}
-	if again := ReadThrottle(m.Root); !maps.Equal(again.Counts, before.Counts) {
-		t.Errorf("nothing happened, yet %v", again.Counts)
-	}
+	again := ReadThrottle(m.Root)
+	must.Be(t, maps.Equal(again.Counts, before.Counts), "nothing happened, yet", again.Counts)
 	put(t, dir, "sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count", "3\n")
 	text := must.Get(m.Root.Read("/proc/interrupts"))(t)
 	put(t, dir, "proc/interrupts", strings.Replace(text, "TRM:          0", "TRM:          5", 1))
 	want := maps.Clone(before.Counts)
 	want["cpu2/core_throttle_count"], want["interrupts/TRM"] = 3, 5
-	if got := ReadThrottle(m.Root).Counts; !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := ReadThrottle(m.Root).Counts
+	must.Be(t, maps.Equal(got, want), got, "want", want)
 }
 
 // TestThrottleCountersThatCannotBeRead: they are summarized in one remark, however many CPUs there
@@ -51,14 +49,12 @@ func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 	}
 	must.Equal(t, strings.Join(before.Missing(after), " "),
 		"cpu1/core_throttle_count "+"cpu2/core_throttle_count", "missing")
-	if got := after.Missing(before); len(got) != 0 {
-		t.Errorf("missing before %q", got)
-	}
+	got := after.Missing(before)
+	must.Equal(t, len(got), 0, "missing before", got)
 	must.Do(t, os.RemoveAll(filepath.Join(dir, "sys/devices/system/cpu/cpu3/thermal_throttle")))
-	if again := ReadThrottle(m.Root); len(again.Remarks) != 1 ||
-		!strings.HasPrefix(again.Remarks[0], "2 of 6 ") {
-		t.Errorf("with a CPU offline: remarks %q", again.Remarks)
-	}
+	again := ReadThrottle(m.Root)
+	must.Be(t, len(again.Remarks) == 1 && strings.HasPrefix(again.Remarks[0], "2 of 6 "),
+		"with a CPU offline: remarks", again.Remarks)
 }
 
 func TestThrottleRegisters(t *testing.T) {
@@ -79,21 +75,17 @@ func TestThrottleRegisters(t *testing.T) {
 	set(packageThermStatus, 0b1100)
 	want := maps.Clone(before.Counts)
 	want["cpu1/package PROCHOT (log)"], want["cpu1/package PROCHOT (now)"] = 1, 1
-	if got := ReadThrottle(m.Root).Counts; !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	got := ReadThrottle(m.Root).Counts
+	must.Be(t, maps.Equal(got, want), got, "want", want)
 }
 
 func TestThrottleWithoutCounters(t *testing.T) {
 	m, dir := machine(t, "amd-acpi-cpufreq")
-	if got := ReadThrottle(m.Root); len(got.Remarks) != 1 || len(got.Counts) != 3 {
-		t.Errorf("%+v", got)
-	}
+	got := ReadThrottle(m.Root)
+	must.Be(t, len(got.Remarks) == 1 && len(got.Counts) == 3, got)
 	put(t, dir, "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count", "rubbish\n")
-	if got := ReadThrottle(m.Root); len(got.Remarks) != 1 || !strings.Contains(got.Remarks[0],
-		"cannot be read") {
-		t.Errorf("%+v", got)
-	}
+	got = ReadThrottle(m.Root)
+	must.Be(t, len(got.Remarks) == 1 && strings.Contains(got.Remarks[0], "cannot be read"), got)
 }
 
 const interruptsText = `            CPU0       CPU2
@@ -126,12 +118,10 @@ func TestParseInterrupts(t *testing.T) {
 	must.Need(t, len(table.CPUs) == 2 && table.CPUs[1] == 2 && len(table.Rows) == 5, table)
 	loc, there := table.Row("LOC")
 	must.Be(t, there && loc.Total() == 3000000 && !loc.Device() && loc.About == "Local timer interrupts", loc)
-	if ahci, _ := table.Row("24"); !ahci.Device() || ahci.Counts[1] != 200 {
-		t.Errorf("%+v", ahci)
-	}
-	if _, there := table.Row("25"); there {
-		t.Error("found a row that is not there")
-	}
+	ahci, _ := table.Row("24")
+	must.Be(t, ahci.Device() && ahci.Counts[1] == 200, ahci)
+	_, there = table.Row("25")
+	must.Be(t, !there, "found a row that is not there")
 }
 
 func TestInterruptsBetween(t *testing.T) {

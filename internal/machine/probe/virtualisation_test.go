@@ -13,23 +13,18 @@ func TestVirtualisationOfEachMachine(t *testing.T) {
 	for _, name := range []string{"intel-acpi-cpufreq", "intel-pstate-active", "amd-pstate-epp",
 		"amd-acpi-cpufreq", "intel-hybrid", "arm64"} {
 		m, _ := machine(t, name)
-		if v := DetectVirtualisation(t.Context(), m); !v.None() || v.String() != "none" {
-			t.Errorf("%s: %+v", name, v)
-		}
+		v := DetectVirtualisation(t.Context(), m)
+		must.Be(t, v.None() && v.String() == "none", name, v)
 	}
 	m, dir := machine(t, "kvm-guest")
-	if v := DetectVirtualisation(t.Context(), m); v.String() != "qemu" || len(v.Evidence) != 2 {
-		t.Errorf("by firmware and processor: %+v", v)
-	}
+	v := DetectVirtualisation(t.Context(), m)
+	must.Be(t, v.String() == "qemu" && len(v.Evidence) == 2, "by firmware and processor", v)
 	m.Commands = scripted{"systemd-detect-virt --vm": "kvm\n", "systemd-detect-virt --container": "none\n"}
-	if v := DetectVirtualisation(t.Context(), m); v.String() != "kvm" || v.Container != "" ||
-		len(v.Evidence) != 3 {
-		t.Errorf("by systemd first: %+v", v)
-	}
+	v = DetectVirtualisation(t.Context(), m)
+	must.Be(t, v.String() == "kvm" && v.Container == "" && len(v.Evidence) == 3, "by systemd first", v)
 	put(t, dir, "run/.containerenv", "")
-	if v := DetectVirtualisation(t.Context(), m); v.String() != "podman container on kvm" {
-		t.Errorf("in a container: %+v", v)
-	}
+	v = DetectVirtualisation(t.Context(), m)
+	must.Equal(t, v.String(), "podman container on kvm", "in a container", v)
 }
 
 func TestVirtualisationByEachTrace(t *testing.T) {
@@ -52,9 +47,8 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 		put(t, dir, "sys/kernel/x", "")
 		put(t, dir, tt.file, tt.text)
 		m := host.Host{Root: sysroot.New(dir)}
-		if v := DetectVirtualisation(t.Context(), m); v.String() != tt.want {
-			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
-		}
+		v := DetectVirtualisation(t.Context(), m)
+		must.Equal(t, v.String(), tt.want, tt.name, v)
 	}
 }
 
@@ -80,9 +74,8 @@ func TestCloudMachines(t *testing.T) {
 		put(t, dir, "sys/class/dmi/id/sys_vendor", tt.vendor+"\n")
 		put(t, dir, "sys/class/dmi/id/product_name", tt.product+"\n")
 		put(t, dir, "proc/cpuinfo", tt.cpuinfo)
-		if v := DetectVirtualisation(t.Context(), host.Host{Root: sysroot.New(dir)}); v.String() != tt.want {
-			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
-		}
+		v := DetectVirtualisation(t.Context(), host.Host{Root: sysroot.New(dir)})
+		must.Equal(t, v.String(), tt.want, tt.name, v)
 	}
 }
 
@@ -101,9 +94,8 @@ func TestVirtualisationOfOpenBSD(t *testing.T) {
 	}
 	for _, tt := range tests {
 		m := host.Host{Root: sysroot.New(t.TempDir()), Commands: tt.commands}
-		if v := DetectVirtualisation(t.Context(), m); v.String() != tt.want {
-			t.Errorf("%s: %+v, want %s", tt.name, v, tt.want)
-		}
+		v := DetectVirtualisation(t.Context(), m)
+		must.Equal(t, v.String(), tt.want, tt.name, v)
 	}
 }
 

@@ -22,9 +22,8 @@ func TestSet(t *testing.T) {
 
 func TestSetNeverCreates(t *testing.T) {
 	r := tree(t, map[string]string{"proc/v": "1\n"})
-	if _, err := r.Set("/proc/none", "1", nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v, want fs.ErrNotExist", err)
-	}
+	_, err := r.Set("/proc/none", "1", nil)
+	must.Fail(t, err, fs.ErrNotExist, "error", "want fs.ErrNotExist")
 	must.Be(t, !r.Exists("/proc/none"), "Set created the file")
 }
 
@@ -59,9 +58,8 @@ func TestSetReportsTheKernelsError(t *testing.T) {
 		_, err := r.With(refusing{write: errno}).Set("/proc/v", "2", nil)
 		must.Be(t, errors.Is(err, errno) && strings.Contains(err.Error(), "/proc/v"), "refused write", err,
 			"want one with", errno, "and the name")
-		if _, err := r.With(refusing{read: errno}).Set("/proc/v", "2", nil); !errors.Is(err, errno) {
-			t.Errorf("refused read-back: %v, want one with %v", err, errno)
-		}
+		_, err = r.With(refusing{read: errno}).Set("/proc/v", "2", nil)
+		must.Fail(t, err, errno, "refused read-back", "want one with")
 	}
 }
 
@@ -83,9 +81,8 @@ func TestSetComparesWhatTheFileShows(t *testing.T) {
 
 func TestReadDoesNotWaitForABrokenDriver(t *testing.T) {
 	r := tree(t, map[string]string{"sys/temp1_input": "1\n"}).With(refusing{read: syscall.EAGAIN})
-	if _, err := r.Read("/sys/temp1_input"); !errors.Is(err, syscall.EAGAIN) {
-		t.Errorf("error %v, want EAGAIN", err)
-	}
+	_, err := r.Read("/sys/temp1_input")
+	must.Fail(t, err, syscall.EAGAIN, "error", "want EAGAIN")
 }
 
 // TestReadOfAnEmptyPipe uses a real descriptor: a read that would block returns EAGAIN at once,
@@ -95,18 +92,16 @@ func TestReadOfAnEmptyPipe(t *testing.T) {
 	must.Do(t, syscall.Pipe(fds))
 	t.Cleanup(func() { _ = syscall.Close(fds[0]); _ = syscall.Close(fds[1]) })
 	must.Do(t, syscall.SetNonblock(fds[0], true))
-	if n, err := read(fds[0], make([]byte, 8)); !errors.Is(err, syscall.EAGAIN) {
-		t.Errorf("read = %d, %v; want EAGAIN", n, err)
-	}
+	n, err := read(fds[0], make([]byte, 8))
+	must.Fail(t, err, syscall.EAGAIN, "read =", n, "want EAGAIN")
 }
 
 func TestDeviceAccess(t *testing.T) {
 	r := tree(t, map[string]string{"dev/msr": strings.Repeat("\x00", 64)})
 	must.Do(t, r.WriteAt("/dev/msr", []byte{1, 2, 3, 4}, 16))
 	got := make([]byte, 4)
-	if err := r.ReadAt("/dev/msr", got, 16); err != nil || string(got) != "\x01\x02\x03\x04" {
-		t.Errorf("ReadAt = %v, %v", got, err)
-	}
+	err := r.ReadAt("/dev/msr", got, 16)
+	must.Be(t, err == nil && string(got) == "\x01\x02\x03\x04", "ReadAt =", got, err)
 	must.Refuse(t, r.ReadAt("/dev/msr", got, 62), "", "a short read gave no error")
 	must.Fail(t, r.WriteAt("/dev/none", got, 0), fs.ErrNotExist, "missing device")
 }
@@ -114,13 +109,11 @@ func TestDeviceAccess(t *testing.T) {
 func TestHold(t *testing.T) {
 	r := tree(t, map[string]string{"dev/cpu_dma_latency": "...."})
 	c := must.Get(r.Hold("/dev/cpu_dma_latency", []byte{0, 0, 0, 0}))(t)
-	if data, _ := r.ReadBytes("/dev/cpu_dma_latency"); string(data) != "\x00\x00\x00\x00" {
-		t.Errorf("device holds %q", data)
-	}
+	data, _ := r.ReadBytes("/dev/cpu_dma_latency")
+	must.Equal(t, string(data), "\x00\x00\x00\x00", "device holds", data)
 	must.Do(t, c.Close())
-	if _, err := r.Hold("/dev/none", nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing device: %v", err)
-	}
+	_, err := r.Hold("/dev/none", nil)
+	must.Fail(t, err, fs.ErrNotExist, "missing device")
 }
 
 func TestDirectories(t *testing.T) {

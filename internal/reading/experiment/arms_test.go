@@ -46,9 +46,8 @@ func TestArmsOfAnExperiment(t *testing.T) {
 		{Name: "again", Null: true}}
 	must.Be(t, in.Data.Blocked && reflect.DeepEqual(in.Data.Arms, want) && len(in.Data.Problems) == 1,
 		in.Data.Info, in.Data.Problems)
-	if got := in.Data.NegativeControls; len(got) != 1 || got[0] != "b:C:v@again" {
-		t.Errorf("negative controls %q", got)
-	}
+	got := in.Data.NegativeControls
+	must.Be(t, len(got) == 1 && got[0] == "b:C:v@again", "negative controls", got)
 	all, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
 	must.Be(t, err == nil && len(all.Data.Pairs) == 2 && all.Data.Pairs[0].Key.Arm == "base", err,
 		all.Data.Pairs)

@@ -65,10 +65,9 @@ func TestReadResults(t *testing.T) {
 	wall, _ := e.Column(dataset.Wall, dataset.NoCore)
 	cycles, ok := e.Column(dataset.CoreCycles, 3)
 	gc, _ := e.Column("gc", dataset.NoCore)
-	if seconds, unit := wall.Floats(); !slices.Equal(seconds, []float64{5e-7, 1.5}) ||
-		unit != dataset.Seconds {
-		t.Errorf("wall times %v %s", seconds, unit)
-	}
+	seconds, unit := wall.Floats()
+	must.Be(t, slices.Equal(seconds, []float64{5e-7, 1.5}) && unit == dataset.Seconds, "wall times", seconds,
+		unit)
 	if !ok || !slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) || !slices.Equal(gc.Ints,
 		[]int64{dataset.MissingInt, 250}) {
 		t.Errorf("columns %+v", e.Columns)
@@ -118,9 +117,8 @@ func TestNothing(t *testing.T) {
 		"": {failed, record(k, 1, 1, 2, results.Completed)},
 	} {
 		d, err := ReadResults(durable.OS(), writeRecords(t, records...), nil)
-		if got := nothing(d); err != nil || got != want {
-			t.Errorf("got %q, error %v, want %q", got, err, want)
-		}
+		got := nothing(d)
+		must.Be(t, err == nil && got == want, "got", got, "error", err, "want", want)
 	}
 }
 
@@ -153,8 +151,7 @@ b = { parameter = 1 }
 	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
 	must.Do(t, err)
 	for i, want := range []float64{1.4e-6, 0} {
-		if p := in.Data.Pairs[i]; p.Executions[0].FirstResult != want {
-			t.Errorf("%s: %v, want %v", p.Key, p.Executions[0].FirstResult, want)
-		}
+		p := in.Data.Pairs[i]
+		must.Equal(t, p.Executions[0].FirstResult, want, p.Key)
 	}
 }

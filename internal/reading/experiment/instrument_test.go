@@ -57,9 +57,8 @@ func TestInstrumentedExperiment(t *testing.T) {
 		t.Errorf("%+v", events)
 	}
 	must.Be(t, plain.Instrument == "" && plain.Events == nil && plain.Starts == nil, plain)
-	if arms := in.Data.Arms; !reflect.DeepEqual(arms[1].CostOf, []string{"plain"}) || arms[1].Twins != nil {
-		t.Errorf("%+v", arms)
-	}
+	arms := in.Data.Arms
+	must.Be(t, reflect.DeepEqual(arms[1].CostOf, []string{"plain"}) && arms[1].Twins == nil, arms)
 	clean, err := reader.Read(d.Dir(), Selection{Column: dataset.Wall, Clean: true})
 	if err != nil || len(clean.Data.Pairs) != 1 || len(messages) != 1 ||
 		!strings.Contains(messages[0], "left out 1 instrumented key") {

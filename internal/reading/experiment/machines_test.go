@@ -132,10 +132,8 @@ func TestCopiedPart(t *testing.T) {
 		_, err := Reader{FS: durable.OS()}.Read(dir, Selection{Column: dataset.Wall})
 		return err
 	}
-	if err := read(); err == nil || !strings.Contains(err.Error(), "y/ab.krun: it has records of "+
-		filepath.Join(dir, "x", "ab.krun")) {
-		t.Errorf("%v", err)
-	}
+	err := read()
+	must.Refuse(t, err, "y/ab.krun: it has records of "+filepath.Join(dir, "x", "ab.krun"))
 	must.Do(t, os.RemoveAll(filepath.Join(dir, "y")))
 	must.Do(t, read())
 }
@@ -182,9 +180,8 @@ func TestMachinesConfig(t *testing.T) {
 		Selection{Column: dataset.Wall}); err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]int{hash(part(1)): 4, hash(other): 2}; !maps.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	want := map[string]int{hash(part(1)): 4, hash(other): 2}
+	must.Be(t, maps.Equal(got, want), got, "want", want)
 }
 
 // TestConfigOfEarlierVersion: the directory of an experiment whose configuration is refused at a
@@ -196,13 +193,11 @@ func TestConfigOfEarlierVersion(t *testing.T) {
 	machine(t, dir, "lab1", "ab", text, 1)
 	e, err := Open(durable.OS(), filepath.Join(dir, "lab1", "ab.krun"))
 	must.Do(t, err)
-	if _, err := e.Config("x"); err != nil {
-		t.Error(err)
-	}
+	_, err = e.Config("x")
+	must.Be(t, err == nil, err)
 	for change, want := range map[string]bool{"": true, "# a comment\n": true, "attempts = 9\n": false} {
 		must.Do(t, os.WriteFile(path, []byte(text+change), 0o644))
-		if _, err := ParseConfig(durable.OS(), path, "x"); (err == nil) != want {
-			t.Errorf("with %q: %v", change, err)
-		}
+		_, err := ParseConfig(durable.OS(), path, "x")
+		must.Equal(t, (err == nil), want, "with", change, err)
 	}
 }

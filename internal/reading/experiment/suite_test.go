@@ -8,9 +8,8 @@ import (
 
 func TestParseSkip(t *testing.T) {
 	for text, want := range map[string]Skip{"0": {}, "17": {Iterations: 17}, "steady": {Steady: true}} {
-		if got, err := ParseSkip(text); err != nil || got != want {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
+		got, err := ParseSkip(text)
+		must.Be(t, err == nil && got == want, text, got, err)
 	}
 	for _, text := range []string{"", "-1", "10%", "1.5"} {
 		must.Refused(ParseSkip(text))(t, "", text, "is taken")
@@ -23,9 +22,8 @@ func TestNames(t *testing.T) {
 		"warmup": {"warmup", "warmup"},
 	} {
 		name, err := Name(nil, arg, "host") // there is no such configuration
-		if got := [2]string{DirectoryOf(arg), name}; err != nil || got != want {
-			t.Errorf("%s: %q, %v", arg, got, err)
-		}
+		got := [2]string{DirectoryOf(arg), name}
+		must.Be(t, err == nil && got == want, arg, got, err)
 	}
 	must.Equal(t, ConfigOf("a/warmup.krun/"), "a/warmup.toml")
 }

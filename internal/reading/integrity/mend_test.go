@@ -150,9 +150,8 @@ func TestMendCut(t *testing.T) {
 			r.Slots.Outstanding != 2 {
 			t.Fatalf("%s: %+v\n%s", cut, r.Slots, problems(r.Problems))
 		}
-		if done, err := integrity.Mend(after, f, options); len(done) > 0 || err != nil {
-			t.Fatalf("%s: a third time: %q, error %v", cut, done, err)
-		}
+		done, err := integrity.Mend(after, f, options)
+		must.Need(t, len(done) == 0 && err == nil, cut, "a third time", done, "error", err)
 	}
 	must.Be(t, cuts >= 100, "only", cuts, "cuts")
 }
@@ -300,7 +299,6 @@ func (b blind) Lstat(name string) (fs.FileInfo, error) {
 func TestSetAsideReportsDiskErrors(t *testing.T) {
 	fsys, f := experiment(t)
 	overwrite(t, fsys, f.Results()+"/"+results.Name{Slot: 1, Attempt: 1}.String(), 20)
-	if _, err := integrity.Mend(blind{fsys}, f, options); !errors.Is(err, syscall.EIO) {
-		t.Errorf("error %v", err)
-	}
+	_, err := integrity.Mend(blind{fsys}, f, options)
+	must.Fail(t, err, syscall.EIO, "error")
 }

@@ -35,9 +35,8 @@ func counted(slot int, benchmark string, ratios ...float64) results.Record {
 func TestCounters(t *testing.T) {
 	limits := verdict.CounterLimits{Tolerance: 0.03, BusyThreshold: 1e6}
 	d := summary.NewCounters("test.krun")
-	if err := d.Err(); err == nil || errors.Is(err, summary.ErrNoCounters) {
-		t.Errorf("without records: %v", err)
-	}
+	err := d.Err()
+	must.Be(t, err != nil && !errors.Is(err, summary.ErrNoCounters), "without records", err)
 	d.Add(results.Record{Key: key.Key{Benchmark: "x"}, CounterSource: "none", CounterReason: "a guest"},
 		limits)
 	if err := d.Err(); !errors.Is(err, summary.ErrNoCounters) || !strings.Contains(err.Error(), "a guest") {
@@ -45,9 +44,8 @@ func TestCounters(t *testing.T) {
 	}
 	d.Add(counted(1, "a", 1, 1.01, 0.99), limits)
 	d.Add(counted(2, "a", 1, 0.5, 1.5), limits)
-	if err := d.Err(); err != nil || len(d.Keys) != 2 || len(d.Violating) != 1 || d.Violating[0].Slot != 2 {
-		t.Fatalf("%v, %+v", err, d)
-	}
+	err = d.Err()
+	must.Need(t, err == nil && len(d.Keys) == 2 && len(d.Violating) == 1 && d.Violating[0].Slot == 2, err, d)
 	row := d.Keys[1]
 	if row.Records != 2 || row.Judged != 2 || row.Violating != 1 || row.Iterations != 6 ||
 		row.Throttled != 1 ||
@@ -96,10 +94,8 @@ func TestCalibrate(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	var nothing *summary.NothingSelectedError
-	if _, err := summary.Calibrate(records, choose("0-2"), choose("1")); !errors.As(err, &nothing) ||
-		nothing.Run != "idle" {
-		t.Errorf("an attempt that is not there: %v", err)
-	}
+	_, err = summary.Calibrate(records, choose("0-2"), choose("1"))
+	must.Be(t, errors.As(err, &nothing) && nothing.Run == "idle", "an attempt that is not there", err)
 	for _, text := range []string{"x", "1-0", "a:b"} {
 		must.Refused(summary.ParseSelection(text))(t, "", text, "is a selection")
 	}

@@ -96,10 +96,8 @@ func TestTheOrderOfSamplesDoesNotMatter(t *testing.T) {
 	left := []summary.Remaining{{Key: a, Count: 4}}
 	first := summary.Estimate(left, samples, summary.Waits{}, true)
 	samples[0], samples[2] = samples[2], samples[0]
-	if second := summary.Estimate(left, samples, summary.Waits{}, true); second.Total != first.Total ||
-		second.Between != first.Between {
-		t.Errorf("%+v and %+v", first, second)
-	}
+	second := summary.Estimate(left, samples, summary.Waits{}, true)
+	must.Be(t, second.Total == first.Total && second.Between == first.Between, first, "and", second)
 }
 
 func TestWaitsOf(t *testing.T) {

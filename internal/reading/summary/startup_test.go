@@ -1,7 +1,6 @@
 package summary_test
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -59,10 +58,8 @@ func TestRows(t *testing.T) {
 		t.Errorf("one execution has no interval: %+v", *j)
 	}
 	must.Be(t, got[2].Init == nil && got[2].First == nil && got[2].Executions == 1, "without stamps", got[2])
-	if keys := rows(t, summary.ByKey, summary.StartupOptions{}, records...); len(keys) != 4 ||
-		keys[0].Name != "a:C:x" || keys[2].Name != "b:C:x" {
-		t.Errorf("keys %+v", keys)
-	}
+	keys := rows(t, summary.ByKey, summary.StartupOptions{}, records...)
+	must.Be(t, len(keys) == 4 && keys[0].Name == "a:C:x" && keys[2].Name == "b:C:x", "keys", keys)
 }
 
 // TestInterval compares with the normal approximation, mean +- 2.5758 s/sqrt(n) (qnorm(0.995) in
@@ -100,15 +97,13 @@ func TestTheOrderDoesNotMatter(t *testing.T) {
 		t.Errorf("%+v\n%+v", *before[0].First, *after[0].First)
 	}
 	o.Seed++
-	if other := rows(t, summary.ByVM, o, records...); reflect.DeepEqual(before, other) {
-		t.Error("the seed changes nothing")
-	}
+	other := rows(t, summary.ByVM, o, records...)
+	must.Be(t, !reflect.DeepEqual(before, other), "the seed changes nothing")
 }
 
 func TestWrongOptions(t *testing.T) {
 	c := summary.NewStartup(summary.ByVM)
 	c.Add(startupRecord("C", "a", 1, 2))
-	if _, err := c.Rows(summary.StartupOptions{Confidence: 1}); !errors.Is(err, bootstrap.ErrOptions) {
-		t.Errorf("error %v", err)
-	}
+	_, err := c.Rows(summary.StartupOptions{Confidence: 1})
+	must.Fail(t, err, bootstrap.ErrOptions, "error")
 }

@@ -38,12 +38,10 @@ func TestRow(t *testing.T) {
 		r.IterationsHigh != 4 {
 		t.Errorf("row %+v", r)
 	}
-	if want := (summary.Spread{Min: 1, Median: 3, Mean: 3, P95: 4.8, Max: 5}); *r.Wall != want {
-		t.Errorf("wall %+v, want %+v", *r.Wall, want)
-	}
-	if want := (summary.Spread{Min: 5, Median: 10, Mean: 10, P95: 14.5, Max: 15}); *r.Init != want {
-		t.Errorf("init %+v, want %+v", *r.Init, want)
-	}
+	want := (summary.Spread{Min: 1, Median: 3, Mean: 3, P95: 4.8, Max: 5})
+	must.Equal(t, *r.Wall, want, "wall")
+	want = (summary.Spread{Min: 5, Median: 10, Mean: 10, P95: 14.5, Max: 15})
+	must.Equal(t, *r.Init, want, "init")
 	if r.First.Min != 10 || r.First.Max != 30 || r.Process.Min != 1000 || r.Process.Max != 4000 ||
 		*r.DaemonCPU != 20 {
 		t.Errorf("first %+v, process %+v, daemon %d", r.First, r.Process, *r.DaemonCPU)
@@ -93,7 +91,6 @@ func TestWorst(t *testing.T) {
 	}
 	var unknown summary.Collector
 	unknown.Add(results.Record{Key: nbody}, true)
-	if r := unknown.Rows()[0]; r.WakeUps != nil || r.KernelCPU != nil {
-		t.Errorf("row %+v", r)
-	}
+	r := unknown.Rows()[0]
+	must.Be(t, r.WakeUps == nil && r.KernelCPU == nil, "row", r)
 }

@@ -111,7 +111,6 @@ Clean environment, not yours: only the variables HOME, USER, LOGNAME, SHELL, LAN
 	out.Reset()
 	answer.Environment.Of, answer.Subjects = "caller", answer.Subjects[1:2]
 	New(&out, &out).Answer(answer)
-	if text := out.String(); !strings.HasPrefix(text, "b\n  too short") || strings.Count(text, "\n") != 2 {
-		t.Errorf("got\n%s", text)
-	}
+	text := out.String()
+	must.Be(t, strings.HasPrefix(text, "b\n  too short") && strings.Count(text, "\n") == 2, "got", text)
 }

@@ -12,9 +12,8 @@ import (
 func TestList(t *testing.T) {
 	fsys := crashfs.New("/x")
 	d := must.Get(directory.Create(fsys, "/x/test.krun"))(t)
-	if slots, err := Pending(d); slots != nil || err != nil {
-		t.Errorf("without a request: %v, error %v", slots, err)
-	}
+	slots, err := Pending(d)
+	must.Be(t, slots == nil && err == nil, "without a request", slots, "error", err)
 	must.Do(t, Ask(d, []int{7, 2, 7}))
 	if slots, err := Pending(d); err != nil || len(slots) != 2 || slots[0] != 2 || slots[1] != 7 {
 		t.Errorf("slots %v, error %v, want 2 and 7", slots, err)

@@ -2,7 +2,6 @@ package bisection
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,13 +35,11 @@ func TestNext(t *testing.T) {
 	}
 	text, err = os.ReadFile(filepath.Join(dir, "builds", "0000", "log"))
 	must.Be(t, err == nil && string(text) == "a\n", "built", text, err)
-	if n, err := b.Retry(); n != 1 || err != nil || b.Skipped(1) {
-		t.Errorf("retry: %d, %v", n, err)
-	}
+	n, err := b.Retry()
+	must.Be(t, n == 1 && err == nil && !b.Skipped(1), "retry", n, err)
 	lock := must.Get(b.Lock())(t)
-	if _, err := b.Lock(); !errors.Is(err, durable.ErrLocked) {
-		t.Errorf("two calls at once: %v", err)
-	}
+	_, err = b.Lock()
+	must.Fail(t, err, durable.ErrLocked, "two calls at once")
 	must.Do(t, lock.Close())
 	p := plan()
 	p.Build = "exit 3"

@@ -14,10 +14,9 @@ func TestDemands(t *testing.T) {
 	b := Descriptor{Name: "b", Policy: Off}
 	defaults := Defaults([]Descriptor{a, b})
 	changed := defaults.With(defaults.Of("a").Under(Apply).With("n", int64(2)))
-	if d := changed.Of("a"); d.Policy != Apply || d.Whole("n") != 2 ||
-		!slices.Equal(d.List("list"), []string{"x"}) {
-		t.Errorf("changed to %+v", d)
-	}
+	d := changed.Of("a")
+	must.Be(t, d.Policy == Apply && d.Whole("n") == 2 && slices.Equal(d.List("list"), []string{"x"}),
+		"changed to", d)
 	changed.Of("a").List("list")[0] = "y"
 	if d := defaults.Of("a"); d.Policy != Require || d.Whole("n") != 1 || d.List("list")[0] != "x" {
 		t.Errorf("the defaults are now %+v", d)

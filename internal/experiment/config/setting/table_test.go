@@ -83,9 +83,8 @@ ignored (off): off1, off2
 1 ok, 1 will set, 1 differs, 2 cannot, 2 off, NOT fit to measure: 1 required
 `
 	var b strings.Builder
-	if err := table.Print(&b, 0); err != nil || b.String() != want {
-		t.Errorf("%v\n%s\nwant\n%s", err, b.String(), want)
-	}
+	err := table.Print(&b, 0)
+	must.Be(t, err == nil && b.String() == want, err, b.String(), "want", want)
 	for n, want := range map[int]string{ // of the findings
 		5: "fit to measure; not as wanted, but not required: warned, vague\n",
 		3: "fit to measure\n",
