@@ -177,7 +177,7 @@ func keepCertificate(f directory.Directory, name string, now func() map[string]s
 	}
 	if changed := noise.Changed(c, now()); len(changed) > 0 {
 		return fmt.Errorf("that of %s is of another state of this machine: %s; make a new one with `krunctl "+
-			"noise`", c.Date.Format(time.DateOnly), strings.Join(changed, ", "))
+			"check --noise`", c.Date.Format(time.DateOnly), strings.Join(changed, ", "))
 	}
 	return noise.Copy(f.FS(), f.Noise(), c)
 }
