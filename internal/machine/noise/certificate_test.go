@@ -2,6 +2,7 @@ package noise
 
 import (
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"math"
 	"reflect"
