@@ -86,17 +86,24 @@ func enoughCommand(a *app) *cobra.Command {
 	return c
 }
 
+// share parses a percentage of a flag.
+func share(flag, text string) (float64, error) {
+	d, err := classify.ParseDelta(text)
+	if err != nil || !d.Percent || !(d.Value > 0 && d.Value < 100) {
+		return 0, fmt.Errorf("--%s must be a percentage such as 2%%, not %q", flag, text)
+	}
+	return d.Value / 100, nil
+}
+
 func (o *enoughOptions) parse(level bool) error {
 	for _, p := range []struct {
 		flag, text string
 		into       *float64
 	}{{"level", o.level, &o.search.Level}, {"change", o.change, &o.search.Change}} {
-		const percent = 100
-		d, err := classify.ParseDelta(p.text)
-		if err != nil || !d.Percent || !(d.Value > 0 && d.Value < percent) {
-			return fmt.Errorf("--%s must be a percentage such as 2%%, not %q", p.flag, p.text)
+		var err error
+		if *p.into, err = share(p.flag, p.text); err != nil {
+			return err
 		}
-		*p.into = d.Value / percent
 	}
 	switch {
 	case o.boot < 0:

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/history"
-	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/report"
@@ -119,7 +116,7 @@ func (a *app) history(args []string, o historyFlags) error {
 	}
 	size := 0.0
 	if o.inject != "" {
-		if size, err = injected(o.inject); err != nil {
+		if size, err = share("inject", o.inject); err != nil {
 			return usageError(err)
 		}
 	}
@@ -154,19 +151,6 @@ func (a *app) history(args []string, o historyFlags) error {
 	})
 }
 
-// injected reads a size such as 1% or 0.01.
-func injected(text string) (float64, error) {
-	number, isPercent := strings.CutSuffix(text, "%")
-	size, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if isPercent {
-		size /= 100
-	}
-	if err != nil || !(size > 0 && size <= 1) {
-		return 0, fmt.Errorf("--inject must be a size such as 1%%, at most 100%%, not %q", text)
-	}
-	return size, nil
-}
-
 // values reads what `history --format values` has written, if that is the only argument.
 func (a *app) values(args []string) (v history.Values, is bool, err error) {
 	if len(args) != 1 || !strings.HasSuffix(args[0], ".json") {
@@ -176,18 +160,11 @@ func (a *app) values(args []string) (v history.Values, is bool, err error) {
 	if err != nil {
 		return v, false, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&v) != nil || len(v.Versions) == 0 || len(v.Keys) == 0 {
-		return history.Values{}, false, nil
+	v, is, err = history.ParseValues(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", args[0], err)
 	}
-	for _, k := range v.Keys {
-		if len(k.Values) != len(v.Versions) {
-			return v, false, fmt.Errorf("%s: key %s has values of %d versions, and there are %d", args[0],
-				display.Clip(k.Name, 100), len(k.Values), len(v.Versions))
-		}
-	}
-	return v, true, nil
+	return v, is, err
 }
 
 // collect reads the executions of all arguments. unit is that of the values.

@@ -16,8 +16,9 @@ const mostWeight = "10000"
 
 // weight gives krund's control groups the largest weight. A nice value counts only among the tasks
 // of one group: where the cpu controller is enabled, two groups of one parent share a CPU by their
-// weights, whatever the nice values in them (kernel/sched/fair.c, update_cfs_group). systemd enables
-// it for all units beside one with Delegate=yes, and for slices once somebody has logged in.
+// weights, whatever the nice values in them (kernel/sched/fair.c, update_cfs_group). systemd
+// enables it for all units beside one with Delegate=yes, and for slices once somebody has logged
+// in.
 var weight = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "weight", Policy: setting.Apply,

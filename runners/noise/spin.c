@@ -5,8 +5,8 @@
  *   pid PID NICE 0 0                       of this process, and what it runs at
  *   gap CPU START_NS LENGTH_NS PREEMPTED   a gap of at least THRESHOLD_NS, of the KEPT longest;
  *                                          START_NS from the begin
- *   class CPU LEAST_NS GAPS LOST_NS        gaps without another thread, of LEAST_NS to twice that
- *   most CPU LONGEST_NS PREEMPTED NS       the longest gap of all, and the sums of gaps with another
+ *   class CPU LEAST_NS GAPS LOST_NS        gaps without another thread, LEAST_NS to twice that
+ *   most CPU LONGEST_NS PREEMPTED NS       the longest gap, and the sums of gaps with another
  *   cpu CPU TIME_NS GAPS LOST_NS           the sums of all gaps; the last line of each CPU
  *
  * It runs at nice -20, as benchmarks do, where it may: what it loses is what they would lose.

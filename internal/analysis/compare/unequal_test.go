@@ -35,8 +35,8 @@ func TestUnequalSpread(t *testing.T) {
 	}
 }
 
-// TestConstantSide: a side that does not vary at all is the most unequal spread of all, not one that
-// has none to compare.
+// TestConstantSide: a side that does not vary at all is the most unequal spread of all, not one
+// that has none to compare.
 func TestConstantSide(t *testing.T) {
 	side := func(values ...float64) []reduced {
 		var list []reduced

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 // Measured is an experiment: its data and their analysis, with the same keys and executions in the
@@ -187,6 +190,22 @@ func (c *Collector) Collected() (versions []Version, keys []Key, unknown []strin
 		}
 	}
 	return c.versions, c.keys, c.unknown
+}
+
+// ParseValues reads Values as JSON; is reports whether that is what the text is.
+func ParseValues(text []byte) (v Values, is bool, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if decoder.Decode(&v) != nil || len(v.Versions) == 0 || len(v.Keys) == 0 {
+		return Values{}, false, nil
+	}
+	for _, k := range v.Keys {
+		if len(k.Values) != len(v.Versions) {
+			return v, false, fmt.Errorf("key %s has values of %d versions, and there are %d",
+				display.Clip(k.Name, 100), len(k.Values), len(v.Versions))
+		}
+	}
+	return v, true, nil
 }
 
 // Names returns short names of experiments' directories: the last part of the path without ".krun",

@@ -42,7 +42,8 @@ var languages = []language{
 	// A program that imports krund's krun.go, copied beside it.
 	{"go", "Go", "go", "", "bench.go", "bench", "mkdir -p krun && cp RUNNERS/go/krun.go krun/ && " +
 		"{ [ -e go.mod ] || go mod init bench; } && CGO_ENABLED=1 go build -o bench", 28},
-	{"rust", "Rust", "c", "", "bench.rs", "bench.so", "rustc --crate-type cdylib -O bench.rs -o bench.so", 30},
+	{"rust", "Rust", "c", "", "bench.rs", "bench.so",
+		"rustc --crate-type cdylib -O bench.rs -o bench.so", 30},
 }
 
 // Languages are the names that New knows.
