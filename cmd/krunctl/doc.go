@@ -1,5 +1,5 @@
-// Krunctl plans, watches, reads, checks and repairs experiments of krund. It never measures, with
-// one exception, check --prove; and only the commands whose help says so change anything.
+// Krunctl plans, watches, reads, checks and repairs experiments of krund. It does not measure by
+// itself, except in check --prove; and only the commands whose help says so change anything.
 //
 // Start at run in main.go. Each subcommand is a file of its own, with its flags, its help text, one
 // call and what it prints. The work is done elsewhere: package experiment reads what the arguments

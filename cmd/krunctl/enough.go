@@ -131,6 +131,9 @@ func (a *app) enough(arg string, o enoughOptions) error {
 		if err != nil {
 			return err
 		}
+		if first.Source == x.Source {
+			return usageError(errors.New("--pilot must be another experiment than that of the second stage"))
+		}
 		x.After(first)
 		o.search.First = first.ByKey()
 	}
@@ -223,4 +226,17 @@ func (a *app) howLong(arg, key, format string, workers int) error {
 	}
 	report.HowLongText(a.stdout, study)
 	return nil
+}
+
+// planDetect is the former `plan --detect CHANGE --from EXPERIMENT`.
+func (a *app) planDetect(o checkOptions) error {
+	if o.from == "" {
+		return usageError(errors.New("--detect needs --from, an experiment to learn from"))
+	}
+	a.talk("krunctl plan --detect is now krunctl enough --change %s %s", o.detect, o.from)
+	e := enoughOptions{level: "1%", change: o.detect, format: o.format}
+	if err := e.parse(false); err != nil {
+		return usageError(err)
+	}
+	return a.enough(o.from, e)
 }

@@ -160,8 +160,7 @@ func (a *app) values(args []string) (v history.Values, is bool, err error) {
 	if err != nil {
 		return v, false, err
 	}
-	v, is, err = history.ParseValues(text)
-	if err != nil {
+	if v, is, err = history.ParseValues(text); err != nil {
 		err = fmt.Errorf("%s: %w", args[0], err)
 	}
 	return v, is, err

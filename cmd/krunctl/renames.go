@@ -66,6 +66,7 @@ func modern(root *cobra.Command, args []string) (now []string, said string) {
 	}
 	if args[0] == "help" {
 		now, said = modern(root, args[1:])
+		now = slices.DeleteFunc(now, func(word string) bool { return strings.HasPrefix(word, "-") })
 		return append([]string{"help"}, now...), said
 	}
 	var r rename

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
@@ -81,6 +83,11 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 	if o.dryRun {
 		a.print("would run %s again\n", what)
 		return nil
+	}
+	if cfg, err := f.Config(a.host); err == nil {
+		if err := identity.Unchanged(context.Background(), f.FS(), f.Editions(), cfg); err != nil {
+			return err
+		}
 	}
 	if err := runAgain(f, s, slots); err != nil {
 		return err

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"krund/internal/experiment/starter"
@@ -42,4 +44,23 @@ func TestFirstExperiment(t *testing.T) {
 			startKrund(t, prefix, "run", "--quick", config).wait().want(t, exitOK, "completed")
 		})
 	}
+}
+
+// TestFinishedAndChanged: who starts a finished experiment again with another program is told that
+// the results are of the one before.
+func TestFinishedAndChanged(t *testing.T) {
+	must.Do(t, install())
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	prefix, dir := filepath.Join(scratch, "prefix"), t.TempDir()
+	e := must.Get(starter.New("first", "python", nil, prefix))(t)
+	e.Config = strings.NewReplacer("executions = 5", "executions = 1", "iterations = 200",
+		"iterations = 2").Replace(e.Config)
+	must.Do(t, e.Write(dir))
+	config := filepath.Join(dir, "first.toml")
+	startKrund(t, prefix, "run", config).wait().want(t, exitOK, "completed")
+	startKrund(t, prefix, "run", config).wait().want(t, exitOK, "nothing is outstanding")
+	must.Do(t, os.WriteFile(filepath.Join(dir, e.File), []byte(e.Text+"# other\n"), 0o644))
+	startKrund(t, prefix, "run", config).wait().want(t, exitOK, "has changed since it was measured")
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/display"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 	"krund/internal/schedule"
@@ -35,6 +36,9 @@ func (x *experiment) notifyOutcome(ctx context.Context, slot schedule.Slot, r re
 // reportFinished reports that nothing is outstanding, unless an earlier process has done so.
 func (x *experiment) reportFinished(ctx context.Context) error {
 	s, err := x.schedule.Summarize()
+	if err == nil && !x.worked && x.Programs != nil && len(x.editions) > 0 && !x.hooked() {
+		x.warnChanged(ctx)
+	}
 	if err != nil || !x.worked {
 		return err
 	}
@@ -44,6 +48,20 @@ func (x *experiment) reportFinished(ctx context.Context) error {
 		fmt.Sprintf("completed %d, errors %d, timeouts %d, skipped %d\n", s.Completed, s.Error,
 			s.Timeout, s.Skipped))
 	return nil
+}
+
+// warnChanged warns a person who starts a finished experiment once more, to measure a program that
+// has changed.
+func (x *experiment) warnChanged(ctx context.Context) {
+	now, err := x.Programs.Read(ctx)
+	if err != nil {
+		return
+	}
+	if changes, _ := x.editions[len(x.editions)-1].Compare(now, nil); len(changes) > 0 {
+		x.Log.Warn(fmt.Sprintf("%s has changed since it was measured, and nothing is measured now: the "+
+			"results are those of the program before. `krunctl run --directory NEW.krun %s` measures the new "+
+			"one, and `krunctl compare` both", changes[0].File, display.ShellPath(x.cfg.Path)))
+	}
 }
 
 // notify sends a notification. A mail is counted durably before it is sent, so that no fault can

@@ -60,7 +60,7 @@ func (v Variation) split(c Costs) *Split {
 // optimum returns how often to repeat what costs below within what costs above, with the variances
 // of both; 1 to most. A variance of 0 means that no effect was seen.
 func optimum(above, below, variance, variationAbove float64, most int) int {
-	if variance == 0 {
+	if variance == 0 || above == 0 {
 		return 1
 	}
 	return int(min(float64(most), max(1, math.Ceil(math.Sqrt(above/below*variance/variationAbove)))))
@@ -120,10 +120,11 @@ func differs(first, second []Execution, v Variation) string {
 		compare.Percent(math.Expm1(math.Abs(b-a))))
 }
 
+// mean is exact for equal values, so that their variance is 0.
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
-		sum += v
+		sum += v - values[0]
 	}
-	return sum / float64(len(values))
+	return values[0] + sum/float64(len(values))
 }

@@ -137,9 +137,7 @@ func (h *History) judge(at int, keys []Key) {
 		}
 	}
 	e.Verdict = Undecided
-	if e.Evidence == "" {
-		e.Evidence = "nothing that was measured tells program and machine apart: measure both again"
-	}
+	e.Evidence = "nothing that was measured tells program and machine apart: measure both again"
 }
 
 // reaches returns the versions between the events of a machine before and after this one, in which
@@ -176,7 +174,7 @@ func (k *KeyHistory) mean(wanted func(version int) bool) (mean float64, n int) {
 // them as they did between all nights.
 func (h *History) sameRevision(at int, _ []Key) (Verdict, string) {
 	const (
-		fewest = 4   // values after, of all keys
+		fewest = 2   // nights before, and after
 		moved  = 0.5 // share of the effect, and of the keys
 	)
 	e := &h.Events[at]
@@ -190,17 +188,17 @@ func (h *History) sameRevision(at int, _ []Key) (Verdict, string) {
 		tried[r] = true
 		before := func(w int) bool { return w >= from && w < e.Version && h.Versions[w].Revision == r }
 		after := func(w int) bool { return w >= e.Version && w < to && h.Versions[w].Revision == r }
-		values, keys, like := 0, 0, 0
+		keys, like := 0, 0
 		for _, k := range e.Keys {
 			x, n := h.Keys[k.Key].mean(before)
 			y, m := h.Keys[k.Key].mean(after)
-			if n == 0 || m == 0 {
+			if min(n, m) < fewest { // the keys of one night share its noise
 				continue
 			}
-			values, keys = values+min(n, m), keys+1
+			keys++
 			like += number((y-x)/math.Log(k.Ratio) >= moved)
 		}
-		if values < fewest || 2*keys < len(e.Keys) || float64(like) < moved*float64(keys) {
+		if keys == 0 || 2*keys < len(e.Keys) || float64(like) < moved*float64(keys) {
 			continue
 		}
 		return ByMachine, fmt.Sprintf("%s was measured before and after, and %d of its %d keys moved", r,
@@ -209,42 +207,27 @@ func (h *History) sameRevision(at int, _ []Key) (Verdict, string) {
 	return "", ""
 }
 
-// anchored: what must not change was measured in the same nights.
+// anchored: what must not change was measured between the events before and after this one.
 func (h *History) anchored(at int, keys []Key) (Verdict, string) {
 	const (
-		far    = 4    // standard deviations of its last nights
-		nights = 8    // before
+		far    = 4    // standard errors
 		least  = 2    // keys that moved
-		share  = 0.15 // of the anchor
-		enough = 4    // keys of an anchor that did not move
+		share  = 0.15 // of the controls
+		enough = 4    // controls that would have shown the effect, and did not move
 	)
 	e := &h.Events[at]
-	moved := [2]int{}
-	all := 0
+	moved, all, able := [2]int{}, 0, 0
 	for i := range keys {
 		if !keys[i].Control || keys[i].Machine != e.Machine {
 			continue
 		}
-		var before, after []float64
-		for _, p := range h.Keys[i].Points {
-			switch {
-			case p.Version < e.First:
-				before = append(before, math.Log(p.Value))
-			case p.Version >= e.Last && len(after) < 3:
-				after = append(after, math.Log(p.Value))
-			}
-		}
-		before = before[max(0, len(before)-nights):]
-		if len(before) < clipFewest || len(after) == 0 {
+		d, err, ok := h.step(i, at)
+		if !ok {
 			continue
 		}
 		all++
-		center := median(before)
-		for j := range before {
-			before[j] = math.Abs(before[j] - center)
-		}
-		d := median(after) - center
-		if math.Abs(d) > far*1.4826*median(before) {
+		able += number(far*err < math.Abs(math.Log(e.Median)))
+		if math.Abs(d) > far*err {
 			moved[number(d > 0)]++
 		}
 	}
@@ -260,8 +243,9 @@ func (h *History) anchored(at int, keys []Key) (Verdict, string) {
 			return ByMachine, e.Keys[i].Name + " moved, and must not"
 		}
 	}
-	if all >= enough && moved[0]+moved[1] == 0 {
-		return ByProgram, fmt.Sprintf("none of %d keys moved that must not change", all)
+	if able >= enough && moved[0]+moved[1] == 0 {
+		return ByProgram, fmt.Sprintf("none of %d keys moved that must not change and would have shown it",
+			able)
 	}
 	return "", ""
 }
@@ -304,37 +288,45 @@ func (h *History) known(at int, _ []Key) (Verdict, string) {
 }
 
 // step returns the effect of an event on a key, whether it was found in it or not, with its
-// standard error; ok is false if the key was not measured before and after.
+// standard error. ok is false if the key was not measured between the event before and this one,
+// and between this one and the next.
 func (h *History) step(key, event int) (effect, err float64, ok bool) {
-	const most, fewest, noise = 5, 3, 20 // nights on either side; nights whose spread is known
+	const (
+		nights = 5  // on either side
+		spread = 20 // nights before whose spread is known
+		fewest = 6  // of them
+	)
 	e := &h.Events[event]
-	points := h.Keys[key].Points
-	from := func(version int) int {
-		i, _ := slices.BinarySearchFunc(points, version, func(p Point, v int) int {
-			return cmp.Compare(p.Version, v)
-		})
-		return i
-	}
-	of := func(list []Point) (values []float64) {
-		for _, p := range list {
-			values = append(values, math.Log(p.Value))
+	from, to := h.reaches(event)
+	var before, after []float64
+	for _, p := range h.Keys[key].Points {
+		switch x := math.Log(p.Value); {
+		case p.Version >= from && p.Version < e.First:
+			before = append(before, x)
+		case p.Version >= e.Last && p.Version < to && len(after) < nights:
+			after = append(after, x)
 		}
-		return values
 	}
-	first, last := from(e.First), from(e.Last)
-	before := of(points[max(0, first-most):first])
-	after := of(points[last:min(len(points), last+most)])
-	known := of(points[max(0, first-noise):first])
-	if len(known) < fewest || len(after) == 0 {
+	before = before[max(0, len(before)-spread):]
+	if len(before) < fewest || len(after) == 0 {
 		return 0, 0, false
 	}
-	center := median(known)
-	for i := range known {
-		known[i] = math.Abs(known[i] - center)
-	}
-	const ofMedian = 1.2533 // its standard error, in those of the mean
-	err = ofMedian * 1.4826 * median(known) * math.Sqrt(1/float64(len(before))+1/float64(len(after)))
+	_, sd := center(before)
+	before = before[max(0, len(before)-nights):]
+	const ofMedian = 1.2533 // standard error of a median, in those of a mean
+	err = ofMedian * sd * math.Sqrt(1/float64(len(before))+1/float64(len(after)))
 	return median(after) - median(before), err, true
+}
+
+// center returns the median of values and their standard deviation, by the median absolute
+// deviation.
+func center(values []float64) (middle, sd float64) {
+	values = slices.Clone(values)
+	middle = median(values)
+	for i := range values {
+		values[i] = math.Abs(values[i] - middle)
+	}
+	return middle, 1.4826 * median(values)
 }
 
 func correlationOf(x, y []float64) float64 {
@@ -389,11 +381,8 @@ func (h *History) elsewhere(at int, _ []Key) (Verdict, string) {
 			continue
 		}
 		n := len(shares)
-		center := median(shares)
-		for i := range shares {
-			shares[i] = math.Abs(shares[i] - center)
-		}
-		err := 1.2533 / math.Sqrt(float64(n)) * max(1.4826*median(shares), median(errs))
+		center, sd := center(shares)
+		err := 1.2533 / math.Sqrt(float64(n)) * max(sd, median(errs))
 		what := fmt.Sprintf("%s saw %.0f%% of the effect in the same versions (median of %s)", m,
 			100*max(center, 0), display.Count(n, "key"))
 		switch {

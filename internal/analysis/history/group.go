@@ -18,10 +18,10 @@ type group struct {
 	series    [][]point // of each key
 	threshold float64   // of the logarithm of the sum
 
-	from    int   // first version at which a change of the group is looked for
-	changed int   // version of the last change of the group; 0: none
-	grows   int   // version up to which keys join that change
-	heights []int // of earlier nights: see disturbed
+	from    int       // first version at which a change of the group is looked for
+	changed int       // version of the last change of the group; 0: none
+	grows   int       // version up to which keys join that change
+	heights []float64 // shares of the keys in earlier nights: see disturbed
 }
 
 // Bounds of a group.
@@ -148,19 +148,19 @@ func (g *group) disturbed(tonight, next []int) bool {
 		for i, p := range segment {
 			values[i] = p.x
 		}
-		center := median(values)
-		for i, p := range segment {
-			values[i] = math.Abs(p.x - center)
+		middle, sd := center(values)
+		if sd == 0 {
+			continue
 		}
-		away = append(away, g.series[k][next[k]].x-center)
-		scale = append(scale, 1.4826*median(values))
+		away = append(away, g.series[k][next[k]].x-middle)
+		scale = append(scale, sd)
 	}
 	if len(away) < fewest {
 		return false
 	}
-	common, height := median(slices.Clone(away)), 0
+	common, height := median(slices.Clone(away)), 0.0
 	for i, x := range away {
-		height += number(math.Abs(x-common) > far*scale[i])
+		height += float64(number(math.Abs(x-common) > far*scale[i])) / float64(len(away))
 	}
 	highest := len(g.heights) >= fewestSteps && height > slices.Max(g.heights)
 	g.heights = append(g.heights, height)

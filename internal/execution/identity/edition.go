@@ -1,14 +1,19 @@
 package identity
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 
@@ -127,6 +132,34 @@ type Change struct {
 	Name    string // in the fingerprint, with Prefix
 	File    string // its path, or a description of several
 	Was, Is string // SHA-256; "": there was or is no such file
+}
+
+// Unchanged returns an error that names a file of the benchmarks and VMs that is not as in the
+// newest edition of an experiment, before results are withdrawn that could not be measured again.
+// Without a file of editions there is none to compare with, and hooks may make the files.
+func Unchanged(ctx context.Context, fsys durable.FS, file string, cfg *config.Config) error {
+	editions, err := LoadEditions(fsys, file)
+	if errors.Is(err, fs.ErrNotExist) || len(cfg.Hooks.Before)+len(cfg.Hooks.After) > 0 {
+		return nil
+	}
+	if err != nil || len(editions) == 0 {
+		return err
+	}
+	programs := Programs{Files: Files(cfg)}
+	now, err := programs.Read(ctx)
+	if err != nil {
+		return err
+	}
+	names := []string{}
+	for name := range programs.Files {
+		names = append(names, Prefix+name)
+	}
+	if changes, _ := editions[len(editions)-1].Compare(now, names); len(changes) > 0 {
+		return fmt.Errorf("%s has changed since it was measured, so that krund would not go on; nothing "+
+			"was withdrawn: restore it, or accept it first: `krunctl run --accept-changed %s`",
+			changes[0].File, display.ShellPath(cfg.Path))
+	}
+	return nil
 }
 
 // Compare compares the programs of an edition with those of now. It looks at the given names only;

@@ -20,7 +20,7 @@ const (
 
 // Files returns the files that cfg's keys run, by their names in the fingerprint:
 //
-//	vm.VM                           the program of the VM
+//	vm.VM                           the program of the VM; of the runner "command", the command's
 //	vm.VM.libraries                 shared libraries that come with it
 //	benchmark.BENCHMARK.VARIANT        the entry file
 //	benchmark.BENCHMARK.VARIANT.files  files of the same kind beside it, and libraries that come
@@ -36,10 +36,15 @@ func Files(cfg *config.Config) map[string][]string {
 			continue // does not happen: these are the configuration's keys
 		}
 		search := searchPath(vm)
-		if name := vmName(k); vm.Path != "" && files[name] == nil {
-			path, err := config.LookPath(vm.Path)
+		program := vm.Path
+		if i := slices.Index(vm.Args, "--") + 1; vm.Runner == config.RunnerCommand && i > 0 &&
+			i < len(vm.Args) {
+			program = vm.Args[i]
+		}
+		if name := vmName(k); program != "" && files[name] == nil {
+			path, err := config.LookPath(program)
 			if err != nil {
-				path = vm.Path // missing: the fingerprint shows it
+				path = program // missing: the fingerprint shows it
 			}
 			files[name] = []string{path}
 			put(files, name+libraryFiles, libraries(path, search))
