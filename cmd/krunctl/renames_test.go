@@ -94,7 +94,7 @@ func TestModern(t *testing.T) {
 		{"export --csv --wide --key a:b:c x", "convert --to=csv --rows=wide --key a:b:c x",
 			"--wide is now --rows=wide"},
 		{"import --jmh -o y x", "convert --to=krun -o y x", "--jmh is not needed"},
-		{"help plan", "help check --plan", "`krunctl plan` is now"},
+		{"help plan", "help check", "`krunctl plan` is now"},
 		{"time --json -- summary --json", "time --format=json -- summary --json",
 			"--json is now --format=json"},
 		{"analyze --window 40 --cost=ed x", "analyze --rule=window=40 --rule=cost=ed x", "--window is now " +

@@ -6,14 +6,14 @@ import (
 )
 
 // skewedAtLeast raises the p-value of a key whose sides have different numbers of executions, and
-// whose values are skewed, to that of Wilcoxon's rank sum test, which holds whatever the
-// distribution. A t test of 30 against 10 lognormal values finds a change where there is none: the
-// mean of the smaller side is skewed, too.
+// whose logarithms are skewed, to that of Wilcoxon's rank sum test, which holds whatever the
+// distribution, if it is the same on both sides. A t test of 30 against 10 values whose logarithms
+// are lognormal finds a change where there is none: the mean of the smaller side is skewed, too.
 func (e *estimate) skewedAtLeast(x, y []float64) {
 	const (
-		skewness = 1    // of 40 normal values 0 ± 0.36
-		doubt    = 0.05 // a larger p-value makes no verdict
-		most     = 200  // values, beyond which the means are nearly normal
+		errors = 2.6  // standard errors of the skewness of normal values, √(6/n)
+		doubt  = 0.05 // a larger p-value makes no verdict
+		most   = 100  // values, beyond which the means are nearly normal
 	)
 	if !e.ok || !e.unbalanced() || e.sides[0] == 0 || len(x)+len(y) > most || e.p() > doubt {
 		return
@@ -30,7 +30,7 @@ func (e *estimate) skewedAtLeast(x, y []float64) {
 		square, cube = square+v*v, cube+v*v*v
 	}
 	n := float64(len(residuals))
-	if math.Abs(cube/n)/math.Pow(square/n, 1.5) > skewness {
+	if math.Abs(cube/n)/math.Pow(square/n, 1.5) > errors*math.Sqrt(6/n) {
 		e.atLeast(rankSumP(x, y))
 	}
 }
