@@ -41,6 +41,23 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestMap: docs/README.md lists each page of docs once, and a page's first paragraph says whom the
+// page is for.
+func TestMap(t *testing.T) {
+	index := string(must.Get(os.ReadFile("../docs/README.md"))(t))
+	pages := must.Get(filepath.Glob("../docs/*.md"))(t)
+	for _, page := range pages {
+		name := filepath.Base(page)
+		if n := strings.Count(index, "| ["+name+"]("+name+") |"); n != 1 && name != "README.md" {
+			t.Errorf("docs/README.md lists %s %d times", name, n)
+		}
+		lines := strings.SplitN(prose(t, page), "\n", 4)
+		if must.Need(t, len(lines) == 4, page); !strings.HasPrefix(lines[2], "For ") {
+			t.Errorf("%s: its first line is %q, and does not say whom the page is for", page, lines[2])
+		}
+	}
+}
+
 // prose returns a page without its blocks of code.
 func prose(t *testing.T, page string) string {
 	t.Helper()
