@@ -143,21 +143,28 @@ func Of(source string, pilots []Pilot, o Options) *Document {
 	d := &Document{Format: 1, Source: source, Level: o.Level, Change: o.Change,
 		Margin:     compare.MarginFor(o.Change, compare.DefaultMargin),
 		Confidence: Confidence, Power: compare.Power, Assurance: Assurance, Keys: []Key{}, Notes: []string{}}
+	stages := 0 // second ones
 	for i := range pilots {
-		if pilots[i].Judged && len(pilots[i].Executions) > 0 {
+		measured := len(pilots[i].Executions)
+		if o.First != nil && measured > 0 {
+			stages++
+		}
+		if pilots[i].Judged && measured+len(o.First[pilots[i].Key].Executions) > 0 {
 			d.Tests++
 		}
 	}
 	for i := range pilots {
 		k := Key{Key: pilots[i].Key, Executions: len(pilots[i].Executions), Costs: pilots[i].Costs,
 			WarmUp: warmUpOf(pilots[i].Executions)}
-		k.answer(&pilots[i], d.Tests, o)
+		k.answer(&pilots[i], d.Tests, stages, o)
 		d.Keys = append(d.Keys, k)
 	}
 	return d
 }
 
-func (k *Key) answer(p *Pilot, tests int, o Options) {
+// answer fills in what the pilot tells. tests is the number of keys in the comparison, stages that
+// of the keys with a second stage.
+func (k *Key) answer(p *Pilot, tests, stages int, o Options) {
 	first, second := p, []Execution(nil)
 	if o.First != nil {
 		f := o.First[p.Key] // without executions if it is missing
@@ -183,22 +190,23 @@ func (k *Key) answer(p *Pilot, tests int, o Options) {
 	}
 	k.Split = v.split(p.Costs)
 	k.Bottleneck = v.bottleneck()
-	if why := differs(first.Executions, second, v); why != "" {
+	if why := differs(first.Executions, second, v, stages); why != "" {
 		k.Unknown, k.Mean, k.HalfWidth = why, nan, nan
 	}
 }
 
 // change fills in the executions that show a change.
 func (k *Key) change(p *Pilot, v Variation, tests int, o Options) {
-	sd, freedom := v.sd(), v.Freedom
+	sd, freedom, perUnit := v.sd(), v.Freedom, v.PerBoot
 	k.Paired = len(p.Differences) >= fewest
 	if k.Paired {
 		sd, freedom = math.Sqrt(varianceOf(p.Differences)), float64(len(p.Differences)-1)
+		perUnit = 1 // one execution of each side in a block
 	}
 	need := compare.Need{SD: sd, Paired: k.Paired}
 	about := need.PerSide(o.Change, tests, compare.Options{})
 	need.SD *= compare.UpperSD(freedom)
-	k.ForChange = v.executions(p.Costs, float64(about), math.NaN(),
+	k.ForChange = v.counted(p.Costs, perUnit, float64(about), math.NaN(),
 		float64(need.PerSide(o.Change, tests, compare.Options{})))
 	for _, seconds := range []*warmup.Real{&k.ForChange.Takes, &k.ForChange.SureTakes} {
 		*seconds *= 2 // sides
@@ -207,15 +215,21 @@ func (k *Key) change(p *Pilot, v Variation, tests int, o Options) {
 
 // executions converts numbers of units, 0 or NaN if unknown.
 func (v Variation) executions(c Costs, about, two, sure float64) Needed {
+	return v.counted(c, v.PerBoot, about, two, sure)
+}
+
+// counted converts numbers of units of so many executions.
+func (v Variation) counted(c Costs, perUnit, about, two, sure float64) Needed {
 	n := unknownNeeded
+	each := c.unit(v.PerBoot, float64(v.Iterations)) / v.PerBoot
 	for _, x := range []struct {
 		units   float64
 		into    *int
 		seconds *warmup.Real
 	}{{about, &n.About, &n.Takes}, {two, &n.TwoStages, &n.TwoTake}, {sure, &n.Sure, &n.SureTakes}} {
-		if x.units > 0 && x.units*v.PerBoot <= compare.MostExecutions {
-			*x.into = int(math.Ceil(x.units*v.PerBoot - rounding))
-			*x.seconds = warmup.Real(x.units * c.unit(v.PerBoot, float64(v.Iterations)))
+		if x.units > 0 && x.units*perUnit <= compare.MostExecutions {
+			*x.into = int(math.Ceil(x.units*perUnit - rounding))
+			*x.seconds = warmup.Real(x.units * perUnit * each)
 		}
 	}
 	return n

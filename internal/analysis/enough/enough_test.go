@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
 	"krund/rig/must"
 )
@@ -156,4 +157,45 @@ func TestDifferences(t *testing.T) {
 	must.Be(t, !alone.Paired && paired.Paired && paired.ForChange.Sure < 10 && alone.ForChange.Sure > 100,
 		alone.ForChange, paired.ForChange)
 	must.Equal(t, paired.ForChange.SureTakes, warmup.Real(paired.ForChange.Sure*2*110), "seconds")
+}
+
+// TestPaired: of arms in blocks, the number is one of blocks, however many executions a boot has,
+// and a block takes two executions.
+func TestPaired(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 29))
+	p := Pilot{Key: "k", Judged: true, Executions: drawn(r, 5, 2, 100, 0.01, 0.01, 0),
+		Differences: []float64{0.01, -0.01, 0.005, -0.005, 0.002}, Costs: Costs{Boot: 100, Start: 50}}
+	k := Of("", []Pilot{p}, Options{Level: 0.01, Change: 0.05}).Keys[0]
+	must.Be(t, k.Paired && k.Variation.PerBoot == 2 && k.ForChange.About > 0, k)
+	need := compare.Need{SD: math.Sqrt(varianceOf(p.Differences)), Paired: true}
+	must.Equal(t, k.ForChange.About, need.PerSide(0.05, 1, compare.Options{}))
+	must.Equal(t, float64(k.ForChange.Takes), float64(2*k.ForChange.About)*100, "half a boot and a start")
+}
+
+// TestSecondStage: keys that the second stage skips are keys of the comparison; executions whose
+// boot is unknown are not boots; and the more keys, the more a key must differ to be named.
+func TestSecondStage(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 37))
+	first, pilots := map[string]Pilot{}, []Pilot(nil)
+	for i := range 50 {
+		key := fmt.Sprint(i)
+		first[key] = Pilot{Key: key, Judged: true, Executions: drawn(r, 5, 2, 100, 0.02, 0.01, 0)}
+		p := Pilot{Key: key, Judged: true}
+		if i > 0 {
+			p.Executions = drawn(r, 5, 2, 100, 0.02, 0.01, 0)
+		}
+		pilots = append(pilots, p)
+	}
+	for i := range pilots[1].Executions {
+		pilots[1].Executions[i].Boot = ""
+	}
+	d := Of("", pilots, Options{Level: 0.01, Change: 0.05, First: first})
+	must.Equal(t, d.Tests, 50)
+	v, _ := variationOf(first["1"].Executions)
+	want := math.Expm1(v.tQuantile() * v.sd() / math.Sqrt(10)) // boots
+	must.Be(t, math.Abs(float64(d.Keys[1].HalfWidth)-want) < 1e-12, d.Keys[1].HalfWidth, want)
+	e := []Execution{{Level: 1}, {Level: math.Exp(0.029)}, {Level: math.Exp(0.058)}}
+	shifted := []Execution{{Level: math.Exp(0.3)}, {Level: math.Exp(0.32)}, {Level: math.Exp(0.34)}}
+	v, _ = variationOf(e)
+	must.Be(t, differs(e, shifted, v, 1) != "" && differs(e, shifted, v, 500) == "", v)
 }

@@ -97,19 +97,21 @@ func (v Variation) bottleneck() string {
 			compare.Percent(iterations))
 	}
 	if v.Unit == "boot" && v.Boot == 0 {
-		text += fmt.Sprintf("; boots: no effect seen, at most %s of the variance (90 %%)",
+		text += fmt.Sprintf("; boots: no effect seen, at most %s of an execution's variance (90 %%)",
 			compare.Percent(float64(v.BootShare)))
 	}
 	return text
 }
 
 // differs says whether the second stage has another level than the first one: then its mean is of
-// nothing, because machine or program have changed.
-func differs(first, second []Execution, v Variation) string {
+// nothing, because machine or program have changed. stages is the number of keys that are asked, of
+// which one in a table of twenty may differ by chance.
+func differs(first, second []Execution, v Variation, stages int) string {
 	if len(second) == 0 {
 		return ""
 	}
-	const level = 0.01
+	const most, all = 0.01, 0.05 // of a key, and of the table
+	level := min(most, all/float64(max(1, stages)))
 	n, m := v.units, max(1, float64(len(second))/v.PerBoot)
 	a, b := mean(logLevels(first)), mean(logLevels(second))
 	t := math.Abs(a-b) / (v.sd() * math.Sqrt(1/n+1/m))

@@ -34,7 +34,7 @@ type Variation struct {
 	Sampling   warmup.Real `json:"sd_sampling"`
 	Iterations int         `json:"steady_iterations"`
 	PerBoot    float64     `json:"executions_per_boot"`
-	// BootShare is the upper 90 % bound of the share of the variance that is the boots'.
+	// BootShare is the upper 90 % bound of the boots' share of the variance of an execution.
 	BootShare warmup.Real `json:"boot_share_upper"`
 
 	units float64
@@ -126,19 +126,18 @@ func alone(list []Execution) (groups [][]float64) {
 	return groups
 }
 
-// center returns the mean over the units, and their number.
+// center returns the mean over the units, and their number. Executions whose boot is unknown count
+// as so many to a boot as in the pilot.
 func (v Variation) center(list []Execution) (center, units float64) {
-	groups := alone(list)
-	if v.Unit == "boot" {
-		if own := boots(list); own != nil {
-			groups = own
-		}
+	groups, perUnit := alone(list), v.PerBoot
+	if own := boots(list); v.Unit == "boot" && own != nil {
+		groups, perUnit = own, 1
 	}
 	means := make([]float64, len(groups))
 	for i, g := range groups {
 		means[i] = mean(g)
 	}
-	return mean(means), float64(len(groups))
+	return mean(means), float64(len(groups)) / perUnit
 }
 
 func logLevels(list []Execution) []float64 {
