@@ -13,8 +13,9 @@ import (
 	"krund/internal/display"
 )
 
-// AnalysisText prints the study's Table 2 and Table 1 of an analysis, the warnings and, if
-// requested, how long the experiment should have been. Table 2 has at most most characters a line;
+// AnalysisText prints how many keys are of which class, the study's Table 2 and Table 1 of an
+// analysis, the warnings, what was computed and, if requested, how long the experiment should have
+// been. Table 2 has at most most characters a line;
 // 0: any number. The zero unit is that of the document.
 func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit) {
 	unit = unitOf(doc, unit)
@@ -22,8 +23,7 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit
 	if text := doc.Source.Programs; text != "" {
 		fmt.Fprintf(w, "%s\n\n", display.Terminal(text))
 	}
-	fmt.Fprintf(w, "%s: %s of %s, mode %s, delta %s, penalty %s\n\n", display.Terminal(doc.Source.Name),
-		display.Terminal(p.Column), display.Count(len(doc.Pairs), "key"), p.Mode, p.Delta, p.Penalty)
+	fmt.Fprintf(w, "%s: %s\n\n", display.Terminal(doc.Source.Name), classesText(doc))
 	rows := make([][]string, len(doc.Pairs))
 	for i := range doc.Pairs {
 		rows[i] = pairRow(&doc.Pairs[i], unit)
@@ -34,6 +34,8 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit
 	}, rows)
 	totalsText(w, doc)
 	warningsText(w, most, doc)
+	fmt.Fprintf(w, "\n%s, mode %s, delta %s, penalty %s\n", display.Terminal(p.Column), p.Mode, p.Delta,
+		p.Penalty)
 	if doc.HowLong != nil {
 		fmt.Fprintln(w)
 		HowLongText(w, doc.HowLong)
@@ -98,6 +100,25 @@ func classCell(r Row) string {
 	return strings.TrimSpace(symbol + " " + string(r.Class) + " " + rest)
 }
 
+// classes are those of keys, from what one hopes for to what one does not.
+var classes = []classify.PairClass{"flat", "warmup", "slowdown", "no steady state",
+	classify.GoodInconsistent, classify.BadInconsistent}
+
+// classesText says how many keys there are, and how many of each class.
+func classesText(doc *warmup.Document) string {
+	var parts []string
+	rest := len(doc.Pairs)
+	for _, c := range classes {
+		if n := doc.Totals.Pairs[c]; n > 0 {
+			parts, rest = append(parts, fmt.Sprintf("%d %s", n, c)), rest-n
+		}
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d without a class", rest))
+	}
+	return display.Count(len(doc.Pairs), "key") + ": " + strings.Join(parts, ", ")
+}
+
 // totalsText prints the number of keys and executions in each class.
 func totalsText(w io.Writer, doc *warmup.Document) {
 	classified := 0
@@ -106,10 +127,6 @@ func totalsText(w io.Writer, doc *warmup.Document) {
 	}
 	if classified == 0 {
 		return
-	}
-	classes := []classify.PairClass{
-		"flat", "warmup", "slowdown", "no steady state", classify.GoodInconsistent,
-		classify.BadInconsistent,
 	}
 	var rows [][]string
 	for _, c := range classes {

@@ -55,9 +55,20 @@ func historyHeadline(h *history.History) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
+	blind := 0
+	for i := range h.Keys {
+		if k := &h.Keys[i]; k.Detectable == 0 && len(k.Changes) == 0 {
+			blind++
+		}
+	}
 	what := "nothing changed"
-	if len(parts) > 0 {
+	switch {
+	case len(parts) > 0:
 		what = "what changed: " + strings.Join(parts, ", ")
+	case blind == len(h.Keys):
+		what = "cannot tell what changed: too little was measured, or it drifts"
+	case blind > 0:
+		what += fmt.Sprintf(", as far as it can be told: not for %s", display.Count(blind, "key"))
 	}
 	return fmt.Sprintf("%s (%s, %s)", what, display.Count(len(h.Versions), "version"),
 		display.Count(len(h.Keys), "key"))

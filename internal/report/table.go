@@ -155,8 +155,11 @@ func (t *Table) text() string {
 	if t.First != "" {
 		fmt.Fprintf(&b, "%s\n\n", display.PlainLine(t.First))
 	}
-	fmt.Fprintf(&b, "%s\n\n", display.PlainLine(t.Caption))
-	display.Table(&b, columns, rows)
+	fmt.Fprintln(&b, display.PlainLine(t.Caption))
+	if len(rows) > 0 {
+		b.WriteString("\n")
+		display.Table(&b, columns, rows)
+	}
 	for i, note := range t.Notes {
 		if i == 0 {
 			b.WriteString("\n")
