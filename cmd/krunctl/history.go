@@ -14,12 +14,14 @@ import (
 	"krund/internal/analysis/history"
 	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 
 const historyHelp = `History reports what made a program faster or slower over its versions: each event
 with the keys that changed together, the versions that may have made it, and whether
-it was the program, the machine or the build, as far as that was measured. Below,
+it was the program, its build or the machine, as far as that was measured, and what
+else was recorded otherwise than before. Below,
 for each key, its changes with their intervals; --alerts prints these alone.
 
 A version is an arm's revision (arms.NAME.revision of the configuration) or, without
@@ -98,6 +100,8 @@ func (o *historyFlags) check() error {
 		return fmt.Errorf("--rate must be above 0 and at most 1, such as 0.01, not %v", o.Rate)
 	case !(o.Confidence >= 0.5 && o.Confidence < 1):
 		return fmt.Errorf("--confidence must be between 0.5 and 1, such as 0.95, not %v", o.Confidence)
+	case o.inject != "" && !slices.Contains([]string{"text", "markdown", "html", "json"}, o.format):
+		return fmt.Errorf("--inject writes text, markdown, html or json, not %s", o.format)
 	}
 	return nil
 }
@@ -124,6 +128,7 @@ func (a *app) history(args []string, o historyFlags) error {
 	if err != nil {
 		return err
 	}
+	recorded := func(string, int) map[string]string { return nil }
 	if !isValues {
 		collector, unit, err := a.collect(args, order, o.key)
 		if err != nil {
@@ -137,6 +142,10 @@ func (a *app) history(args []string, o historyFlags) error {
 			a.talk("krunctl: left out version %s, which is not in %s", label, o.versions)
 		}
 		values = history.Values{Unit: unit, Versions: versions, Keys: keys}
+		recorded = func(machine string, version int) map[string]string {
+			s := collector.Source(version, machine)
+			return experiment.Recorded(a.fsys, s.Dir, s.Machine)
+		}
 	}
 	return a.toOutput(o.output, func(w io.Writer) error {
 		switch {
@@ -146,8 +155,9 @@ func (a *app) history(args []string, o historyFlags) error {
 			return report.WriteInjected(w, history.Inject(values.Versions, values.Keys, size, o.Options),
 				o.format)
 		}
-		return report.WriteHistory(w, history.Of(values.Versions, values.Keys, o.Options), o.format,
-			values.Unit, o.alerts)
+		h := history.Of(values.Versions, values.Keys, o.Options)
+		h.Explain(recorded)
+		return report.WriteHistory(w, h, o.format, values.Unit, o.alerts)
 	})
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -37,8 +38,29 @@ func EventsTable(h *history.History) Table {
 		}
 		t.Rows = append(t.Rows, cells(what, culprits(h, e.First, e.Version, e.Last), keys, change,
 			e.Evidence))
+		if len(e.Differs) > 0 {
+			t.Notes = append(t.Notes, culprits(h, e.First, e.Version, e.Last)+": "+differsText(e.Differs))
+		}
 	}
 	return t
+}
+
+// differsText names what was recorded otherwise after an event than before.
+func differsText(list []history.Difference) string {
+	const most, short = 4, 12 // differences; characters of a hash
+	var parts []string
+	for _, d := range list[:min(len(list), most)] {
+		if strings.HasPrefix(d.Name, "program.") {
+			d.Before, d.After = d.Before[:min(len(d.Before), short)], d.After[:min(len(d.After), short)]
+		}
+		parts = append(parts, fmt.Sprintf("%s %s → %s", d.Name, cmp.Or(d.Before, "unknown"),
+			cmp.Or(d.After, "unknown")))
+	}
+	text := strings.Join(parts, "; ")
+	if n := len(list) - most; n > 0 {
+		text += fmt.Sprintf("; and %d more (--format json)", n)
+	}
+	return text
 }
 
 // historyHeadline is the answer: how many events of which kind there are.
@@ -50,7 +72,8 @@ func historyHeadline(h *history.History) string {
 		}
 	}
 	var parts []string
-	for _, v := range []history.Verdict{history.ByProgram, history.ByMachine, history.Undecided} {
+	for _, v := range []history.Verdict{history.ByProgram, history.ByBuild, history.ByMachine,
+		history.Undecided} {
 		if n := counts[v]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}

@@ -33,13 +33,30 @@ type Collector struct {
 	latest   map[string]int    // by machine: the last version measured
 	unknown  []string
 	named    bool // keys keep the names of their machines
+	sources  map[[2]string]Source
+}
+
+// Source is where a version was measured on a machine.
+type Source struct {
+	Dir     string // of the experiment
+	Machine string // if several share the experiment; else ""
+}
+
+// Source returns where a version of Collected was measured on a machine; "" is the only one.
+func (c *Collector) Source(version int, machine string) Source {
+	for id, s := range c.sources {
+		if id[0] == c.versions[version].Label && (id[1] == machine || machine == "") {
+			return s
+		}
+	}
+	return Source{}
 }
 
 // NewCollector returns a collector for versions in this order, which may include some that were
 // not measured; without any, versions are in the order in which they are added.
 func NewCollector(order []string) *Collector {
 	c := &Collector{at: map[string]int{}, of: map[[2]string]int{}, fixed: len(order) > 0,
-		nights: map[[2]string]int{}, latest: map[string]int{}}
+		nights: map[[2]string]int{}, latest: map[string]int{}, sources: map[[2]string]Source{}}
 	for _, label := range order {
 		c.version(label, "list")
 	}
@@ -153,6 +170,7 @@ func (c *Collector) Add(m Measured, name string) {
 			if !ok {
 				night = c.versions[c.night(c.at[revision], machine)].Label
 				nights[[2]string{label, machine}] = night
+				c.sources[[2]string{night, machine}] = Source{m.Data.Source, e.Machine}
 			}
 			v := c.at[night]
 			k := c.key(alone.String(), machine)

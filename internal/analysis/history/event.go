@@ -14,7 +14,7 @@ type Verdict string
 
 // The verdicts.
 const (
-	// ByMachine: the machine changed, or how the program was built, and not the program.
+	// ByMachine: the machine changed, or how the program was built, and not the program's source.
 	ByMachine Verdict = "machine"
 	// ByProgram: the program changed, and not the machine.
 	ByProgram Verdict = "program"
@@ -43,6 +43,8 @@ type Event struct {
 
 	Verdict  Verdict `json:"verdict"`
 	Evidence string  `json:"evidence"` // a sentence
+	// Differs is what was recorded otherwise after the event than before; see [History.Explain].
+	Differs []Difference `json:"differs,omitempty"`
 	Muted    bool    `json:"muted"`    // all of its changes are
 }
 

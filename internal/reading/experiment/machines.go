@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,6 +40,41 @@ func Parts(fsys durable.FS, arg string) []string {
 
 // MachineOf returns the machine of a part.
 func MachineOf(dir string) string { return filepath.Base(filepath.Dir(dir)) }
+
+// Recorded returns what the first completed record of a machine in an experiment says of the
+// machine and of what ran there: the fingerprint, and "control.NAME" for what was found of each
+// control. An empty machine is the only one. It is nil if there is no such record.
+func Recorded(fsys durable.FS, arg, machine string) map[string]string {
+	if arg == "" {
+		return nil
+	}
+	for _, part := range Parts(fsys, arg) {
+		if machine != "" && MachineOf(part) != machine {
+			continue
+		}
+		e, err := Open(fsys, part)
+		if err != nil {
+			continue
+		}
+		list, err := e.Reader().List()
+		if err != nil {
+			continue
+		}
+		for r := range e.Reader().Usable(list.Records, func(error) {}) {
+			if r.Outcome != results.Completed {
+				continue
+			}
+			all := maps.Clone(r.Machine.Fingerprint)
+			for _, c := range r.Machine.Controls {
+				if all["state.control."+c.Name] == "" && all != nil {
+					all["control."+c.Name] = c.Status + ", " + c.Found
+				}
+			}
+			return all
+		}
+	}
+	return nil
+}
 
 // namesIn returns the names in a directory, sorted; none if it cannot be read.
 func namesIn(fsys durable.FS, dir string) []string {

@@ -39,6 +39,10 @@ func TestMachinePrograms(t *testing.T) {
 			must.Do(t, a.Append(r))
 		}
 	}
+	for host, want := range map[string]string{"m1": "m1", "m2": "m2", "": "m1", "m3": ""} {
+		must.Equal(t, Recorded(durable.OS(), dir, host)["program.benchmark.b.v"], want, host)
+	}
+	must.Be(t, Recorded(durable.OS(), "", "") == nil && Recorded(durable.OS(), t.TempDir(), "") == nil)
 	said := ""
 	r := Reader{FS: durable.OS(), Message: func(format string, args ...any) {
 		said += fmt.Sprintf(format, args...)
