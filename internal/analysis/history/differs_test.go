@@ -50,7 +50,8 @@ func nightly(n int, revision func(int) string) []Version {
 // keys up to 6 % slower: at least 19 of 20 are the machine's, and the setting is named. A change of
 // the program that all three machines measure is the program's in 19 of 20.
 func TestToggles(t *testing.T) {
-	const trials, keys, nights, from, most = 20, 16, 50, 30, 0.06
+	const keys, nights, from, most = 12, 45, 30, 0.06
+	trials := must.Often(6, 20)
 	var machine, named, program, wrong int
 	for trial := range trials {
 		r := rand.New(rand.NewPCG(uint64(trial), 41))
@@ -113,4 +114,43 @@ func TestBuild(t *testing.T) {
 		must.Equal(t, e.Verdict, want, e.Evidence)
 		must.Equal(t, e.Differs[len(e.Differs)-1], Difference{"program.benchmark.k", "aa", "bb"})
 	}
+}
+
+// TestDetectable: the slowdown that is promised to be found within five versions at even odds, in
+// the five versions that follow, is found in about half of the keys.
+func TestDetectable(t *testing.T) {
+	const keys, nights, next = 12, 60, 5
+	found, tried := 0, 0
+	for trial := range must.Often(2, 30) {
+		r := rand.New(rand.NewPCG(uint64(trial), 53))
+		data := lab(r, 1, keys, nights+next, 0, func(int, int) float64 { return 0 })
+		past := slices.Clone(data)
+		for k := range past {
+			past[k].Values = slices.Clone(past[k].Values)[:nights]
+		}
+		promised := Of(nightly(nights, func(i int) string { return fmt.Sprint(i) }), past, Options{})
+		for k := range data {
+			size := promised.Keys[k].Detectable
+			if size == 0 {
+				continue
+			}
+			slower := slices.Clone(data)
+			slower[k].Values = slices.Clone(data[k].Values)
+			for v := nights; v < nights+next; v++ {
+				slower[k].Values[v] = slices.Clone(data[k].Values[v])
+				for i := range slower[k].Values[v] {
+					slower[k].Values[v][i] *= 1 + size
+				}
+			}
+			h := Of(nightly(nights+next, func(i int) string { return fmt.Sprint(i) }), slower, Options{})
+			tried++
+			found += number(slices.ContainsFunc(h.Keys[k].Changes, func(c Change) bool {
+				return c.Found >= nights
+			}))
+		}
+	}
+	share := float64(found) / float64(tried)
+	t.Logf("found %d of %d: %.3f", found, tried, share)
+	sure := 3 * math.Sqrt(0.25/float64(tried))
+	must.Be(t, tried >= 20 && math.Abs(share-0.5) < 0.05+sure, share, tried)
 }

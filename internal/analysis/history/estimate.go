@@ -159,11 +159,13 @@ func (c *cut) culprits(confidence float64) {
 }
 
 // detectable returns KeyHistory.Detectable: the last level is replayed with a slowdown that begins
-// at some of its points, and the median of the smallest that are found counts.
+// at some points of its last quarter, where nearly as much is known as now, and the median of the
+// smallest that are found counts.
 func (d *detector) detectable() float64 {
-	const places, precision, least = 5, 0.05, 1e-4
+	const places, precision, least = 9, 0.02, 1e-4
 	var sizes []float64
-	first, last := max(d.begin, d.from-1)+1, len(d.points)-within
+	last := len(d.points) - within
+	first := max(d.begin, d.from-1, d.begin+(last-d.begin)*3/4) + 1
 	step := max(1, (last-first)/places)
 	for s := last; s >= first; s -= step {
 		n := s - d.begin
@@ -182,7 +184,7 @@ func (d *detector) detectable() float64 {
 				low = mid
 			}
 		}
-		sizes = append(sizes, high)
+		sizes = append(sizes, math.Sqrt(low*high))
 	}
 	if len(sizes) == 0 {
 		return 0

@@ -45,7 +45,7 @@ type Event struct {
 	Evidence string  `json:"evidence"` // a sentence
 	// Differs is what was recorded otherwise after the event than before; see [History.Explain].
 	Differs []Difference `json:"differs,omitempty"`
-	Muted    bool    `json:"muted"`    // all of its changes are
+	Muted   bool         `json:"muted"` // all of its changes are
 }
 
 // EventKey is a key of an event: indexes in History.Keys and KeyHistory.Changes.

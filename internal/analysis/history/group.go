@@ -22,6 +22,7 @@ type group struct {
 	changed int       // version of the last change of the group; 0: none
 	grows   int       // version up to which keys join that change
 	heights []float64 // shares of the keys in earlier nights: see disturbed
+	sums    []float64 // of all keys, by version, that were compared with the threshold
 }
 
 // Bounds of a group.
@@ -36,6 +37,7 @@ const (
 // no key.
 func (g *group) run(versions int) {
 	next := make([]int, len(g.keys))
+	g.sums = make([]float64, versions)
 	for v := range versions {
 		var tonight []int
 		for k, points := range g.series {
@@ -56,6 +58,21 @@ func (g *group) run(versions int) {
 		}
 		if len(g.keys) >= fewestKeys {
 			g.look(v)
+		}
+	}
+}
+
+// lower lowers the thresholds of the points to what the evidence of a key has to reach if that of
+// the other keys is as it was: then the group finds the change. It is for replays after run.
+func (g *group) lower() {
+	if len(g.keys) < fewestKeys {
+		return
+	}
+	n := float64(len(g.keys))
+	for _, d := range g.keys {
+		for i := range d.points {
+			p := &d.points[i]
+			p.threshold = min(p.threshold, math.Log(n*max(1, math.Exp(g.threshold)-g.sums[p.version])))
 		}
 	}
 }
@@ -93,6 +110,7 @@ func (g *group) look(v int) {
 			best = s
 		}
 	}
+	g.sums[v] = all
 	if all > 0 && math.Log(all) >= g.threshold {
 		g.changed, g.from, g.grows = best, v+1, v+growing
 		g.join(best)

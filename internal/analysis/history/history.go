@@ -183,6 +183,7 @@ func (h *History) detect(keys []Key) []*detector {
 			}
 		}
 		g.run(len(h.Versions))
+		g.lower()
 		for n, i := range examined {
 			h.Keys[i].describe(g.keys[n], g.series[n], h.Confidence)
 		}
