@@ -135,7 +135,7 @@ func (c *Collector) find(label, source string) (int, bool) {
 // version of its own, labeled "REVISION (2)": if the two differ, it was not the program. Null arms
 // and instrumented keys are left out.
 func (c *Collector) Add(m Measured, name string) {
-	nights := map[[2]string]string{} // by label and machine: the version's label
+	x := measurement{c, map[[2]string]string{}}
 	arms := map[string]dataset.Arm{}
 	for _, a := range m.Data.Arms {
 		arms[a.Name] = a
@@ -153,30 +153,59 @@ func (c *Collector) Add(m Measured, name string) {
 		case p.Key.Arm != "":
 			label += "@" + p.Key.Arm
 		}
-		v, ok := c.find(label, source)
-		if !ok {
-			if !slices.Contains(c.unknown, label) {
-				c.unknown = append(c.unknown, label)
-			}
-			continue
-		}
-		revision := c.versions[v].Label // its index changes when nights are inserted
-		full := p.Key.String()
+		control := slices.Contains(m.Data.NegativeControls, p.Key.String())
 		alone := p.Key
 		alone.Arm = ""
 		for _, e := range compare.Executions(p, &m.Doc.Pairs[i], m.Doc.Parameters.Column) {
-			machine := cmp.Or(e.Machine, m.Data.Machine)
-			night, ok := nights[[2]string{label, machine}]
-			if !ok {
-				night = c.versions[c.night(c.at[revision], machine)].Label
-				nights[[2]string{label, machine}] = night
-				c.sources[[2]string{night, machine}] = Source{m.Data.Source, e.Machine}
-			}
-			v := c.at[night]
-			k := c.key(alone.String(), machine)
-			k.Control = k.Control || slices.Contains(m.Data.NegativeControls, full)
-			k.Values[v] = append(k.Values[v], e.Value)
+			k := Key{Name: alone.String(), Machine: cmp.Or(e.Machine, m.Data.Machine), Control: control}
+			x.add(label, source, k, e.Value)
+			x.from(label, k.Machine, Source{m.Data.Source, e.Machine})
 		}
+	}
+}
+
+// AddValues adds an experiment that was collected alone, with the same result as Add.
+func (c *Collector) AddValues(v Values) {
+	x := measurement{c, map[[2]string]string{}}
+	for _, k := range v.Keys {
+		for at, values := range k.Values {
+			if len(values) > 0 {
+				x.add(v.Versions[at].Label, v.Versions[at].Source, k, values...)
+			}
+		}
+	}
+}
+
+// measurement is an experiment that is being added.
+type measurement struct {
+	*Collector
+	labels map[[2]string]string // of its versions, by label and machine
+}
+
+// add adds executions of a key, of which the values are not used.
+func (x measurement) add(label, source string, k Key, values ...float64) {
+	v, ok := x.find(label, source)
+	if !ok {
+		if !slices.Contains(x.unknown, label) {
+			x.unknown = append(x.unknown, label)
+		}
+		return
+	}
+	night, ok := x.labels[[2]string{label, k.Machine}]
+	if !ok { // its index changes when nights are inserted
+		night = x.versions[x.night(v, k.Machine)].Label
+		x.labels[[2]string{label, k.Machine}] = night
+	}
+	v = x.at[night]
+	to := x.key(k.Name, k.Machine)
+	to.Control = to.Control || k.Control
+	to.Values[v] = append(to.Values[v], values...)
+}
+
+// from notes where a version was measured on a machine.
+func (x measurement) from(label, machine string, s Source) {
+	if night, ok := x.labels[[2]string{label, machine}]; ok {
+		x.sources[[2]string{night, machine}] = s
 	}
 }
 

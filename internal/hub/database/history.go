@@ -13,6 +13,7 @@ import (
 
 // Point has the executions of a key in a version of the program on a machine.
 type Point struct {
+	Experiment      string // id; PutPoints does not use it
 	Version, Source string // label, and where it is from: see history.Version
 	Order           int64  // of the version; of several of one version, the smallest counts
 	Key, Machine    string
@@ -73,8 +74,8 @@ func (db *DB) Points(ctx context.Context, name string, limit int) (points []Poin
 		var p Point
 		var control int64
 		var values string
-		if err := r.Scan(&p.Version, &p.Source, &p.Order, &p.Key, &p.Machine, &control, &p.Unit,
-			&values); err != nil {
+		if err := r.Scan(&p.Experiment, &p.Version, &p.Source, &p.Order, &p.Key, &p.Machine, &control,
+			&p.Unit, &values); err != nil {
 			return err
 		}
 		if left -= len(values); left < 0 {
@@ -84,7 +85,7 @@ func (db *DB) Points(ctx context.Context, name string, limit int) (points []Poin
 		p.Control = control != 0
 		points = append(points, p)
 		return json.Unmarshal([]byte(values), &points[len(points)-1].Values)
-	}, `SELECT version, source, ord, key, machine, control, unit, vals FROM points WHERE name = $1
+	}, `SELECT experiment, version, source, ord, key, machine, control, unit, vals FROM points WHERE name = $1
 		ORDER BY ord DESC, experiment DESC, key DESC, machine DESC`, name)
 	if errors.Is(err, errEnough) {
 		err = nil

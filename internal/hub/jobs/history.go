@@ -65,24 +65,45 @@ func subject(name string, h *history.History, k *history.KeyHistory, c *history.
 	return strings.Join([]string{name, k.Key, k.Machine, h.Versions[c.Found].Label}, " · ")
 }
 
-// valuesOf puts points together, which are in the order of the versions. Points of another unit
-// than the last one's are left out.
+// valuesOf puts points together as krunctl does with the same experiments: nights of one revision
+// are versions of their own. Points are in the order of the versions; those of another unit than
+// the last one's are left out.
 func valuesOf(points []database.Point) history.Values {
-	var v history.Values
-	if len(points) > 0 {
-		v.Unit = points[len(points)-1].Unit
+	if len(points) == 0 {
+		return history.Values{}
 	}
-	versions, keys := map[string]int{}, map[[2]string]int{}
+	var ids []string // in the order of their first versions
+	of := map[string][]database.Point{}
+	unit := points[len(points)-1].Unit
 	for _, p := range points {
-		if _, ok := versions[p.Version]; !ok && p.Unit == v.Unit {
+		if p.Unit != unit {
+			continue
+		}
+		if of[p.Experiment] == nil {
+			ids = append(ids, p.Experiment)
+		}
+		of[p.Experiment] = append(of[p.Experiment], p)
+	}
+	c := history.NewCollector(nil)
+	c.NameMachines()
+	for _, id := range ids {
+		c.AddValues(oneExperiment(of[id]))
+	}
+	versions, keys, _ := c.Collected()
+	return history.Values{Unit: unit, Versions: versions, Keys: keys}
+}
+
+// oneExperiment has the points of an experiment as krunctl history --format values prints them.
+func oneExperiment(points []database.Point) (v history.Values) {
+	versions := map[string]int{}
+	for _, p := range points {
+		if _, ok := versions[p.Version]; !ok {
 			versions[p.Version] = len(v.Versions)
 			v.Versions = append(v.Versions, history.Version{Label: p.Version, Source: p.Source})
 		}
 	}
+	keys := map[[2]string]int{}
 	for _, p := range points {
-		if p.Unit != v.Unit {
-			continue
-		}
 		id := [2]string{p.Key, p.Machine}
 		i, ok := keys[id]
 		if !ok {
@@ -91,9 +112,8 @@ func valuesOf(points []database.Point) history.Values {
 			v.Keys = append(v.Keys, history.Key{Name: p.Key, Machine: p.Machine,
 				Values: make([][]float64, len(v.Versions))})
 		}
-		k, at := &v.Keys[i], versions[p.Version]
-		k.Control = k.Control || p.Control
-		k.Values[at] = append(k.Values[at], p.Values...)
+		v.Keys[i].Control = v.Keys[i].Control || p.Control
+		v.Keys[i].Values[versions[p.Version]] = p.Values
 	}
 	return v
 }
