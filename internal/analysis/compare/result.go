@@ -43,6 +43,9 @@ type Result struct {
 	// FirstIterations is the number of iterations that Change.FirstTotal adds up.
 	FirstIterations int `json:"first_iterations"`
 
+	// Groups is how the keys of one experiment differ; nil for two experiments.
+	Groups *Groups `json:"groups,omitempty"`
+
 	// keys in the order of before, followed by those that occur only in after
 	Changes     []Change         `json:"changes"`
 	Counts      map[Verdict]int  `json:"counts"` // of the keys' verdicts
@@ -60,6 +63,10 @@ type Party struct {
 // Change is the comparison of one key.
 type Change struct {
 	Key string `json:"key"`
+	// Of groups: the key of the base ("" if there is none), the level, and the row of Groups.
+	Base  string `json:"base,omitempty"`
+	Level string `json:"level,omitempty"`
+	Row   string `json:"row,omitempty"`
 	// OnlyIn is "before" or "after" for keys that occur on only one side.
 	OnlyIn string `json:"only_in"`
 

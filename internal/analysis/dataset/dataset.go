@@ -38,6 +38,12 @@ type Dataset struct {
 	Pairs    []Pair   // each key once, in the order of the source
 	Problems []string // sentences about data that could not be read and are missing from Pairs
 	LeftOut  []string // the problems that concern a whole record of an experiment
+
+	// Planned are the keys of the configuration, in its order; nil: unknown.
+	Planned []key.Key
+	// Rounds means that the executions with the same number are a round, one of each key, in an
+	// order that was drawn for it. Blocked experiments have rounds as well.
+	Rounds bool
 }
 
 // Info describes the origin of measurements. Empty strings are unknown.
@@ -125,6 +131,11 @@ type Execution struct {
 	Outcome results.Outcome
 	Reasons []string // explanations of the outcome
 	Machine string   // on which it ran, if several share the experiment; else ""
+	Restart string   // what was restarted before it, see results.Record.Reboot; "": unknown
+	Turn    int      // from 1: its place in the order of the experiment's executions; 0: unknown
+	// Place is the one within its block, from 1: among the arms of its key if the experiment is
+	// blocked, else in its round; 0: there are no blocks, or nobody drew their order.
+	Place   int
 	Columns []Column
 	// FirstResult is the time from the start of the process to the end of its first iteration, in
 	// seconds; 0: unknown.

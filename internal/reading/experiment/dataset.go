@@ -138,6 +138,9 @@ func addArms(d *dataset.Dataset, e Experiment) {
 			}
 		}
 	}
+	d.Planned = cfg.Keys()
+	d.Rounds = cfg.Experiment.Order != config.OrderRoundRobin
+	addPlaces(d, len(cfg.Arms) > 0)
 	if len(cfg.Arms) == 0 {
 		return
 	}
@@ -162,6 +165,41 @@ func addArms(d *dataset.Dataset, e Experiment) {
 			}
 		}
 	}
+}
+
+// addPlaces stores the place of each execution within its block, if the order in blocks was drawn.
+func addPlaces(d *dataset.Dataset, arms bool) {
+	if !d.Rounds {
+		return
+	}
+	type block struct {
+		of     key.Key // whose arms it has; the zero key: all keys
+		number int
+	}
+	turns := map[block][]int{}
+	each := func(visit func(block, *dataset.Execution)) {
+		for i := range d.Pairs {
+			p := &d.Pairs[i]
+			b := block{}
+			if arms {
+				b.of = p.Key
+				b.of.Arm = ""
+			}
+			for k := range p.Executions {
+				b.number = p.Executions[k].Number
+				visit(b, &p.Executions[k])
+			}
+		}
+	}
+	each(func(b block, e *dataset.Execution) { turns[b] = append(turns[b], e.Turn) })
+	for b, list := range turns {
+		slices.Sort(list)
+		turns[b] = slices.Compact(list) // attempts of a slot have one place
+	}
+	each(func(b block, e *dataset.Execution) {
+		place, _ := slices.BinarySearch(turns[b], e.Turn)
+		e.Place = place + 1
+	})
 }
 
 // addStopped stores which keys were finished early.
@@ -213,7 +251,7 @@ func fingerprint(reader *results.Reader) map[string]string {
 // values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	e := dataset.Execution{Number: r.Pexec, Outcome: r.Outcome, Reasons: r.Reasons,
-		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
+		Restart: r.Reboot, Turn: r.Slot + 1, FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
 		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
 	if keep == nil {
 		e.Starts, e.Events = r.StartNS, r.Events

@@ -127,7 +127,7 @@ func join(parts []*dataset.Dataset) (*dataset.Dataset, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	all := &dataset.Dataset{Info: parts[0].Info}
+	all := &dataset.Dataset{Info: parts[0].Info, Planned: parts[0].Planned, Rounds: parts[0].Rounds}
 	all.Machine, all.Stopped, all.Programs = "", nil, ""
 	stride := strideOf(parts)
 	at := map[key.Key]int{}

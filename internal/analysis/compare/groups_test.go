@@ -1,0 +1,191 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/key"
+	"krund/rig/must"
+)
+
+// levelled makes an experiment with 8 executions of each key, whose levels differ by 0.2 %, in
+// rounds that drift by 2 %.
+func levelled(t *testing.T, levels map[string]float64, order ...string) Side {
+	t.Helper()
+	d := &dataset.Dataset{Info: dataset.Info{Source: "x.krun", Machine: "lab1"}}
+	r := rand.New(rand.NewPCG(4, 5))
+	for _, name := range order {
+		k := must.Get(key.Parse(name))(t)
+		for n := range 8 {
+			level := levels[name] * math.Exp(0.02*float64(n)+0.002*r.NormFloat64())
+			values := make([]float64, 60)
+			for i := range values {
+				values[i] = level * (1 + 0.001*r.NormFloat64())
+			}
+			d.Add(k, execution(n+1, values))
+		}
+	}
+	s := analyzed(t, d)
+	s.Doc.Source.Name = "x.krun"
+	return s
+}
+
+func compared(t *testing.T, c Choice, of ...Side) *Result {
+	t.Helper()
+	g := must.Get(c.Groups(of...))(t)
+	return must.Get(OfGroups(g, Options{}))(t)
+}
+
+// cells are the verdicts of a table: "row level: verdict, ratio".
+func cells(r *Result) []string {
+	var list []string
+	for _, c := range r.Changes {
+		text := fmt.Sprintf("%s %s: %s", c.Row, c.Level, c.Verdict)
+		if c.Steady != nil {
+			text += fmt.Sprintf(" %.1f", float64(c.Steady.Ratio.Estimate))
+		} else {
+			text += ": " + c.Reason
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// TestGroupsByVM: variants belong to their VMs, the base is the first VM of the configuration, and
+// a key without counterpart is named.
+func TestGroupsByVM(t *testing.T) {
+	levels := map[string]float64{"fasta:Py:py": 3, "nbody:Py:py": 1, "fasta:C:c": 1, "nbody:C:c": 1,
+		"fasta:JS:js": 2, "heap:JS:js": 2}
+	s := levelled(t, levels, "fasta:Py:py", "nbody:Py:py", "fasta:C:c", "nbody:C:c", "fasta:JS:js",
+		"heap:JS:js")
+	s.Data.Planned = []key.Key{{Benchmark: "fasta", VM: "C", Variant: "c"}}
+	s.Data.Rounds = true
+	r := compared(t, Choice{}, s)
+	must.EqualList(t, cells(r), []string{"fasta Py: worse 3.0", "nbody Py: same 1.0", "fasta JS: worse 2.0",
+		"nbody JS: cannot tell: JS has nothing to compare with nbody:C:c",
+		"heap JS: cannot tell: C has nothing to compare with it"})
+	must.Equal(t, r.Changes[0].Base, "fasta:C:c")
+	must.Equal(t, r.Changes[0].Key, "fasta:Py:py")
+	must.Equal(t, r.Groups.Chosen, "compared by vm, --by chooses something else; the base is C, the first "+
+		"VM of the configuration; --base NAME chooses another one")
+	must.Be(t, r.Paired, "8 rounds are blocks")
+	s.Data.Rounds = false
+	r = compared(t, Choice{By: ByVM, Base: "Py"}, s)
+	must.Be(t, !r.Paired && r.Groups.Chosen == "" && r.Groups.Base == "Py", r.Groups)
+	must.EqualList(t, r.Groups.Levels, []string{"C", "JS"})
+	must.EqualList(t, r.Groups.Rows, []string{"fasta", "nbody", "heap"})
+}
+
+// TestGroupsSameEngine: a table of one VM against another has the numbers of two experiments.
+func TestGroupsSameEngine(t *testing.T) {
+	both := levelled(t, map[string]float64{"a:C:x": 1, "b:C:x": 2, "a:D:x": 1.02, "b:D:x": 1.99}, "a:C:x",
+		"b:C:x", "a:D:x", "b:D:x")
+	got := compared(t, Choice{By: ByVM}, both)
+	one := func(pairs ...int) Side {
+		s := Side{Data: &dataset.Dataset{}}
+		doc := *both.Doc
+		s.Doc, doc.Pairs = &doc, nil
+		for _, i := range pairs {
+			p, a := both.Data.Pairs[i], both.Doc.Pairs[i]
+			p.Key.VM = "C"
+			a.VM, a.Key = "C", p.Key.String()
+			s.Data.Pairs, doc.Pairs = append(s.Data.Pairs, p), append(doc.Pairs, a)
+		}
+		return s
+	}
+	want := mustCompare(t, one(0, 1), one(2, 3), Options{})
+	for i := range want.Changes {
+		must.Be(t, reflect.DeepEqual(got.Changes[i].Steady, want.Changes[i].Steady), got.Changes[i].Steady,
+			want.Changes[i].Steady)
+	}
+	must.Equal(t, got.Level, want.Level, "one level for the table")
+}
+
+// TestGroupsOfExecutions: machines and kinds of restart split the executions of a key.
+func TestGroupsOfExecutions(t *testing.T) {
+	s := levelled(t, map[string]float64{"a:C:x": 1}, "a:C:x")
+	e := s.Data.Pairs[0].Executions
+	for i := range e {
+		e[i].Machine, e[i].Restart = "lab1", "hardware"
+		if i%2 == 1 {
+			e[i].Machine, e[i].Restart = "lab2", "kexec"
+		}
+		if i == 7 {
+			e[i].Restart = "soft"
+		}
+	}
+	r := compared(t, Choice{By: ByMachine}, s)
+	must.Be(t, len(r.Changes) == 1 && r.Before.Arm == "lab1" && r.After.Arm == "lab2", r.Before, r.After)
+	effect := r.Changes[0].Steady
+	must.Be(t, effect.BeforeExecutions == 4 && effect.AfterExecutions == 4 && r.Changes[0].Machines == nil,
+		effect)
+	must.Equal(t, r.Changes[0].CountsBefore.Total(), 4)
+	r = compared(t, Choice{By: ByRestart}, s)
+	must.Be(t, len(r.Changes) == 2 && r.Changes[0].Key == "a:C:x@kexec" && r.Changes[1].Level == "soft",
+		r.Changes)
+	for i := range e {
+		e[i].Restart = "kexec"
+	}
+	must.Refused(Choice{By: ByRestart}.Groups(s))(t, "no execution after a restart of kind hardware")
+}
+
+// TestGroupsOfArms: several arms are one table, with the null arm beside; one arm is what it was.
+func TestGroupsOfArms(t *testing.T) {
+	of := analyzed(t, armsOf(t, 12, 1.03, 1))
+	of.Data.Blocked = true
+	of.Data.Arms = []dataset.Arm{{Name: "base"}, {Name: "new"}, {Name: "null", Null: true}}
+	r := compared(t, Choice{}, of)
+	must.Be(t, r.Paired && r.Counts[Worse] == 3 && r.NullArm != nil && r.After.Arm == "new" &&
+		r.Changes[0].Key == "a:v:x" && r.Changes[0].Base == "a:v:x@base", r.Counts, r.Changes[0].Base)
+	of.Data.Arms[2].Null = false
+	r = compared(t, Choice{By: ByArm}, of)
+	must.Be(t, r.Paired && r.Counts[Worse] == 3 && r.Counts[Same] == 3 && r.NullArm == nil &&
+		r.Changes[5].Key == "c:v:x@null", r.Counts)
+	r = compared(t, Choice{By: ByArm, Base: "null", Only: []string{"new"}}, of)
+	must.Be(t, r.Counts[Worse] == 3 && r.Before.Arm == "null", r.Counts)
+	of.Data.Arms = append(of.Data.Arms[:2:2], dataset.Arm{Name: "other"}, of.Data.Arms[2])
+	of.Data.Arms[3].Null = true
+	for i := range of.Data.Pairs {
+		if k := &of.Data.Pairs[i].Key; k.Arm == "null" { // a second copy, under another name
+			p := of.Data.Pairs[i]
+			p.Key.Arm = "other"
+			d := of.Doc.Pairs[i]
+			d.Arm, d.Key = "other", p.Key.String()
+			of.Data.Pairs, of.Doc.Pairs = append(of.Data.Pairs, p), append(of.Doc.Pairs, d)
+		}
+	}
+	r = compared(t, Choice{By: ByArm}, of)
+	must.Be(t, len(r.Changes) == 6 && r.NullArm != nil && r.Changes[0].Null != nil &&
+		r.Changes[3].Null != nil, r.NullArm)
+}
+
+// TestGroupsRefused: what does not exist is an error that lists what does.
+func TestGroupsRefused(t *testing.T) {
+	s := levelled(t, map[string]float64{"a:C:x": 1, "b:C:x": 2}, "a:C:x", "b:C:x")
+	for _, c := range []struct {
+		choice Choice
+		of     []Side
+		want   string
+	}{
+		{Choice{By: ByVM}, []Side{s}, "there is no second VM to compare; there is C"},
+		{Choice{By: ByBenchmark, Base: "z"}, []Side{s}, `no execution of benchmark "z"; there are a, b`},
+		{Choice{By: ByArm, Base: "z"}, []Side{s}, `there is no arm "z"; the experiment has no arms`},
+		{Choice{By: ByBenchmark, Base: "a", Only: []string{"a"}}, []Side{s}, "compared with itself"},
+		{Choice{By: ByBenchmark}, []Side{s, s}, "two measurements are not pooled"},
+		{Choice{Between: []string{"a:C:x", "c"}}, []Side{s}, `"c" is no key; there are a:C:x, b:C:x`},
+		{Choice{Between: []string{"a", "C"}}, []Side{s}, `"C" is a part of several keys`},
+		{Choice{Between: []string{"a", "a"}}, []Side{s}, "compared with itself"},
+		{Choice{By: ByRestart}, []Side{s}, "there is no execution after a restart of kind hardware"},
+	} {
+		must.Refused(c.choice.Groups(c.of...))(t, c.want)
+	}
+	r := compared(t, Choice{Between: []string{"b", "a:C:x"}}, s)
+	must.EqualList(t, cells(r), []string{"a:C:x a:C:x: better 0.5"})
+	must.Equal(t, r.Changes[0].Base, "b:C:x")
+	r = compared(t, Choice{}, s)
+	must.EqualList(t, cells(r), []string{"C b: worse 2.0"})
+}
