@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -64,19 +65,16 @@ EXAMPLES
   krunctl analyze --column cycles warmup.krun
   krunctl analyze --key 'nbody:*:*' warmup.krun
   krunctl analyze --format json --vm Hotspot --variant default-java times.csv | jq .totals
-  krunctl analyze --similarity --matrix warmup.krun
+  krunctl analyze --similarity warmup.krun
 ` + readExitHelp
 
 // analyzeOptions are the flags. Empty texts keep the default of the mode.
 type analyzeOptions struct {
-	fresh, howLong            bool
-	similarity, matrix, table bool
-	format, output, unit      string
-	mode                      string
-	steady, delta             string
-	rules                     []string // NAME=VALUE
-	seed                      uint64
-	workers                   int
+	similarity, table bool
+	format, output    string
+	mode              string
+	steady, delta     string
+	rules             []string // NAME=VALUE
 	experiment.Selection
 }
 
@@ -88,17 +86,13 @@ func analyzeCommand(a *app) *cobra.Command {
 		Args: arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.similarity {
-				if err := only(c, "--similarity",
-					"similarity matrix format key jobs column vm variant"); err != nil {
+				if err := only(c, "--similarity", "similarity format key column vm variant"); err != nil {
 					return err
 				}
 				return a.similarity(args, o)
 			}
-			if o.matrix {
-				return usageError(errors.New("--matrix is for --similarity"))
-			}
 			o.table = o.table || o.format != "text" && o.format != "json"
-			if o.table && only(c, "a table", "table format output key unit jobs") == nil {
+			if o.table && only(c, "a table", "table format output key") == nil {
 				return a.tables(args, o)
 			}
 			return a.analyze(args, o)
@@ -114,12 +108,6 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.table, "table", false, "print the study's tables, also as text and JSON")
 	outputFlag(f, &o.output, "write to this file instead of standard output")
 	f.BoolVar(&o.similarity, "similarity", false, "report how similar the executions of each key are")
-	f.BoolVar(&o.matrix, "matrix", false,
-		"of --similarity: also the measures above the threshold for each pair")
-	f.BoolVar(&o.fresh, "fresh", false, "analyze everything again")
-	f.BoolVar(&o.howLong, "how-long", false,
-		"also report how many iterations and executions would have been enough")
-	hide(f, "how-long") // krunctl enough how-long
 	f.StringVar(&o.mode, "mode", classify.Relative.String(), "rules: relative or paper")
 	f.StringVar(&o.Column, "column", dataset.Wall,
 		"column to analyze: wall, cycles, ...; per-core columns are summed")
@@ -128,10 +116,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.delta, "delta", "",
 		"smallest relevant difference: seconds, or a percentage (default 1%; mode paper: 0.001)")
 	f.StringArrayVar(&o.rules, "rule", nil, "NAME=VALUE, repeatable: outliers, window, penalty, cost, "+
-		"raw-deltas, resamples (docs/analysis.md)")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the bootstrap")
-	unitFlag(f, &o.unit)
-	jobsFlag(f, &o.workers)
+		"raw-deltas, resamples, seed (docs/analysis.md)")
 	f.StringVar(&o.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) if the file has none")
 	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine that measured, for CSV files")
@@ -146,7 +131,7 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 		return usageError(err)
 	}
 	for i, arg := range args {
-		r := a.reader(o.workers)
+		r := a.reader(runtime.NumCPU())
 		r.SaysPrograms = o.format == "text" && o.output == ""
 		in, err := r.Read(arg, o.Selection)
 		if err != nil {
@@ -164,9 +149,6 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 
 // check reports mistakes in the flags before any file is read.
 func (o *analyzeOptions) check() error {
-	if o.workers < 1 {
-		return fmt.Errorf("-j %d: at least 1 processor is needed", o.workers)
-	}
 	_, err := o.parameters()
 	return err
 }
@@ -178,7 +160,7 @@ func (o *analyzeOptions) parameters() (warmup.Parameters, error) {
 		return warmup.Parameters{}, fmt.Errorf("--mode: %w", err)
 	}
 	p := warmup.Default(mode)
-	p.Column, p.Seed = o.Column, o.seed
+	p.Column = o.Column
 	err = firstOf(override("steady", o.steady, &p.Steady, warmup.ParseAmount),
 		override("delta", o.delta, &p.Delta, classify.ParseDelta))
 	for _, rule := range o.rules {
@@ -208,6 +190,10 @@ func setRule(p *warmup.Parameters, name, value string) error {
 	case "raw-deltas":
 		p.RawDeltas = true
 		return nil
+	case "seed":
+		return override(flag, value, &p.Seed, func(text string) (uint64, error) {
+			return strconv.ParseUint(text, 10, 64)
+		})
 	case "resamples":
 		n, err := strconv.Atoi(value)
 		if err != nil || n < 1 {
@@ -216,7 +202,8 @@ func setRule(p *warmup.Parameters, name, value string) error {
 		p.Resamples = n
 		return nil
 	}
-	return fmt.Errorf("--rule %q: the rules are outliers, window, penalty, cost, raw-deltas and resamples",
+	return fmt.Errorf("--rule %q: the rules are outliers, window, penalty, cost, raw-deltas, resamples "+
+		"and seed",
 		name)
 }
 
@@ -243,23 +230,8 @@ func (a *app) analyzeOne(in experiment.Input, arg string, o analyzeOptions) erro
 	if elsewhere && !isStdout(o.output) && !durable.IsDescriptor(o.output) {
 		in.Analysis = o.output
 	}
-	r := a.reader(o.workers)
-	var previous *warmup.Document
-	if !o.fresh {
-		previous = r.Stored(in.Analysis)
-	}
-	doc, err := r.Analyze(in, p, previous)
-	if err != nil {
-		return err
-	}
-	if o.howLong {
-		a.talk("krunctl analyze --how-long is now krunctl enough how-long")
-		if doc.HowLong, err = warmup.HowLong(in.Data, doc,
-			warmup.ShorterOptions{Workers: o.workers}); err != nil {
-			return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)
-		}
-	}
-	unit, err := parseUnit(o.unit, doc.Unit)
+	r := a.reader(runtime.NumCPU())
+	doc, err := r.Analyze(in, p, r.Stored(in.Analysis))
 	if err != nil {
 		return err
 	}
@@ -270,7 +242,7 @@ func (a *app) analyzeOne(in experiment.Input, arg string, o analyzeOptions) erro
 	err = a.toOutput(o.output, func(w io.Writer) error {
 		switch {
 		case o.table:
-			return a.writeTables(w, in, arg, doc, o.format, unit)
+			return a.writeTables(w, in, arg, doc, o.format)
 		case o.format == "json":
 			_, err := w.Write(text)
 			return err
@@ -279,7 +251,7 @@ func (a *app) analyzeOne(in experiment.Input, arg string, o analyzeOptions) erro
 			if o.output != "" {
 				width = 0
 			}
-			report.AnalysisText(w, width, doc, unit)
+			report.AnalysisText(w, width, doc)
 			report.MachineText(w, compare.LevelsOf(in.Data, doc, report.MachineConfidence,
 				report.MachineKeys))
 			return nil

@@ -39,7 +39,8 @@ The first call has the plan:
               git rev-list --reverse GOOD~..BAD
   --build     a command of the shell that builds $KRUND_REVISION into $KRUND_OUTPUT,
               where parts of an interrupted build may be. If it fails, the version is
-              skipped, until a call has --retry; not the good and the bad one
+              skipped, until a call has --retry; not the good and the bad one. A
+              build may take 3 hours
   --template  the configuration of a step, with the arms good and candidate, in which
               @GOOD@ and @CANDIDATE@ are the versions, @GOOD_BUILD@ and
               @CANDIDATE_BUILD@ the directories of their builds (with --to, relative
@@ -104,7 +105,7 @@ type bisectOptions struct {
 var errStep = errors.New("a step must be run first")
 
 func bisectCommand(a *app) *cobra.Command {
-	var o bisectOptions
+	o := bisectOptions{Plan: bisection.Plan{Timeout: "3h"}} // of a build
 	c := &cobra.Command{
 		Use: "bisect DIR", Short: "Find the version that changed the speed of a key", Long: bisectHelp,
 		Args: arguments(1, 1, "the directory of a bisection"),
@@ -116,7 +117,6 @@ func bisectCommand(a *app) *cobra.Command {
 	f.StringVar(&o.versions, "versions", "", "file with a version per line; - is standard input")
 	f.StringVar(&o.template, "template", "", "configuration of a step")
 	f.StringVar(&o.Build, "build", "", "command of the shell that builds a version")
-	f.StringVar(&o.Timeout, "build-timeout", "1h", "time that a build may take")
 	f.StringVar(&o.Key, "key", "", "benchmark:vm:variant")
 	f.Float64Var(&o.Delta, "error", 0.05, "probability of a wrong answer")
 	const most = 60

@@ -38,8 +38,8 @@ most a minute each. With --reboot and --quick it judges a run with these flags.
 
 --plan prints what would run, in order, and how long it would take; the programs need
 not exist. The duration is known only for keys that have been measured. With [stop] the
-line "left" has the least and the most that is left to run; with --from the rules are
-replayed over another experiment ("expected").
+line "left" has the least and the most that is left to run; krunctl enough simulate
+replays the rules over another experiment.
 
 --prove measures for a few seconds what the settings do: it keeps the benchmarks'
 processors busy, first with the machine as it is and then with the settings applied,
@@ -62,7 +62,6 @@ EXAMPLES
   krunctl check bench.toml
   krunctl check --reboot none warmup.toml
   krunctl check --plan --all warmup.toml              all slots
-  krunctl check --plan --from old.krun warmup.toml    what [stop] would save
   krunctl check --format json warmup.krun | jq -r '.problems[].code'
   sudo krunctl check --noise --prove
 
@@ -72,10 +71,10 @@ EXIT STATUS
   2  wrong usage, or a mistake in the configuration`
 
 type checkOptions struct {
-	format, reboot, host, from, detect, cpus, output string
-	quick, try, prove, noise, plan, data, all        bool
-	time                                             time.Duration
-	executions, limit                                int
+	format, reboot, host, cpus, output        string
+	quick, try, prove, noise, plan, data, all bool
+	time                                      time.Duration
+	executions                                int
 }
 
 func checkCommand(a *app) *cobra.Command {
@@ -92,9 +91,6 @@ func checkCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.try, "try", false, "also run one iteration of each key")
 	f.BoolVar(&o.plan, "plan", false, "print what would run, in order, and how long it would take")
 	f.BoolVar(&o.all, "all", false, "list all slots of the plan")
-	f.IntVar(&o.limit, "limit", planLimit, "slots of the plan; 0: all")
-	f.StringVar(&o.from, "from", "", "experiment over which the plan replays [stop]")
-	f.StringVar(&o.detect, "detect", "", "how many executions show a change of this size, such as 2%")
 	f.BoolVar(&o.prove, "prove", false, "apply the settings, measure their effect, and restore them (root)")
 	f.BoolVar(&o.noise, "noise", false, "certify how much this machine disturbs a measurement")
 	f.DurationVar(&o.time, "time", 0, "how long to measure (default 2s, --noise 10s)")
@@ -103,7 +99,7 @@ func checkCommand(a *app) *cobra.Command {
 	outputFlag(f, &o.output, "directory for the certificate of --noise")
 	a.hostFlag(f, &o.host, "")
 	f.BoolVar(&o.data, "data", false, "the directory of the configuration")
-	hide(f, "data", "detect", "limit")
+	hide(f, "data", "executions") // of a former name, and where not all of krund is installed
 	return c
 }
 
@@ -124,8 +120,8 @@ func (a *app) check(c *cobra.Command, args []string, o checkOptions) error {
 			return err
 		}
 		return a.noise(ctx, o)
-	case o.plan || o.detect != "":
-		if err := only(c, "a plan", "format plan all limit from detect host"); err != nil {
+	case o.plan:
+		if err := only(c, "a plan", "format plan all host"); err != nil {
 			return err
 		}
 		return a.plan(c, args, o)

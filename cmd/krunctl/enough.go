@@ -196,28 +196,26 @@ EXAMPLES
 
 func howLongCommand(a *app) *cobra.Command {
 	var key, format string
-	var workers int
 	c := &cobra.Command{
 		Use:   "how-long DIR|NAME.toml|FILE",
 		Short: "Would a shorter experiment have led to the same classification?",
 		Long:  howLongHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.howLong(args[0], key, format, workers)
+			return a.howLong(args[0], key, format)
 		},
 	}
 	formatFlag(c.Flags(), &format, "text", "json")
-	jobsFlag(c.Flags(), &workers)
 	a.keyFlag(c, &key)
 	return c
 }
 
-func (a *app) howLong(arg, key, format string, workers int) error {
-	in, doc, err := a.reader(workers).Analyzed(arg, key, nil)
+func (a *app) howLong(arg, key, format string) error {
+	in, doc, err := a.reader(runtime.NumCPU()).Analyzed(arg, key, nil)
 	if err != nil {
 		return err
 	}
-	study, err := warmup.HowLong(in.Data, doc, warmup.ShorterOptions{Workers: workers})
+	study, err := warmup.HowLong(in.Data, doc, warmup.ShorterOptions{Workers: runtime.NumCPU()})
 	if err != nil {
 		return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)
 	}
@@ -226,17 +224,4 @@ func (a *app) howLong(arg, key, format string, workers int) error {
 	}
 	report.HowLongText(a.stdout, study)
 	return nil
-}
-
-// planDetect is the former `plan --detect CHANGE --from EXPERIMENT`.
-func (a *app) planDetect(o checkOptions) error {
-	if o.from == "" {
-		return usageError(errors.New("--detect needs --from, an experiment to learn from"))
-	}
-	a.talk("krunctl plan --detect is now krunctl enough --change %s %s", o.detect, o.from)
-	e := enoughOptions{level: "1%", change: o.detect, format: o.format}
-	if err := e.parse(false); err != nil {
-		return usageError(err)
-	}
-	return a.enough(o.from, e)
 }

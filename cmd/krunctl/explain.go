@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ iterations, early iterations by less; and from five executions on with the evide
 the other executions. So that both events and changepoints are frequent at the beginning
 is no evidence. All candidates of a key share one error rate: if no event had anything
 to do with the series, the probability that a key gets any explanation is at most
---alpha. An association must also be strong: an odds ratio of at least 4, and 5% of the
+5 %. An association must also be strong: an odds ratio of at least 4, and 5% of the
 outliers or changepoints.
 
 Executions that do the same in the same iteration, as those of many VMs, are one
@@ -48,44 +49,33 @@ type explainOptions struct {
 	format     string
 	key        string
 	executions []int
-	workers    int
-	p          explain.Parameters
 }
 
 func explainCommand(a *app) *cobra.Command {
-	o := explainOptions{p: explain.Default()}
+	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain DIR|NAME.toml|FILE",
 		Short: "Name causes of outliers and changepoints",
 		Long:  explainHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if !(o.p.Alpha > 0 && o.p.Alpha < 1) {
-				return usageError(fmt.Errorf("--alpha must be between 0 and 1, such as 0.05, not %v",
-					o.p.Alpha))
-			}
-			return a.explain(args[0], o)
-		},
+		RunE:  func(_ *cobra.Command, args []string) error { return a.explain(args[0], o) },
 	}
 	f := c.Flags()
 	formatFlag(f, &o.format, "text", "json")
 	f.IntSliceVar(&o.executions, "execution", nil,
 		"also print each outlier and changepoint of the executions with these numbers")
-	f.Float64Var(&o.p.Alpha, "alpha", o.p.Alpha, "bound on the probability of a wrong explanation of a key")
-	f.Uint64Var(&o.p.Seed, "seed", o.p.Seed, "seed of the random exchanges of evidence between executions")
 	a.keyFlag(c, &o.key)
-	jobsFlag(f, &o.workers)
 	return c
 }
 
 func (a *app) explain(arg string, o explainOptions) error {
-	r := a.reader(max(1, o.workers))
+	r := a.reader(runtime.NumCPU())
 	r.NoPerformance = true
 	in, doc, series, err := r.Keyed(arg, o.key)
 	if err != nil {
 		return err
 	}
-	result, err := explain.Explain(in.Data.Info, doc, o.p, o.workers, series)
+	result, err := explain.Explain(in.Data.Info, doc, explain.Default(), runtime.NumCPU(), series)
 	if err != nil {
 		return err
 	}

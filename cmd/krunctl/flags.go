@@ -3,15 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"krund/internal/display"
 )
 
 // valueNames are the values of flags by their type (pflag.Value).
@@ -23,6 +20,7 @@ var valueNames = map[string]string{"int": "a whole number", "int64": "a whole nu
 // flagError is the error for a mistake in the flags of a command. A value that is not of the flag's
 // type is named in plain words.
 func flagError(c *cobra.Command, err error) error {
+	err = withoutGone(c, err)
 	var wrong *pflag.InvalidValueError
 	if errors.As(err, &wrong) {
 		name := valueNames[wrong.GetFlag().Value.Type()]
@@ -37,31 +35,6 @@ func flagError(c *cobra.Command, err error) error {
 		}
 	}
 	return usageError(fmt.Errorf("%w; see `%s --help`", err, c.CommandPath()))
-}
-
-// Defaults that depend on the machine are described, not printed: the manual pages are made from
-// the help text on another machine.
-
-// jobsFlag adds --jobs; the default is the number of processors.
-func jobsFlag(f *pflag.FlagSet, jobs *int) {
-	f.IntVarP(jobs, "jobs", "j", runtime.NumCPU(),
-		"number of processors to use; does not affect the result (default all)")
-	f.Lookup("jobs").DefValue = "0"
-}
-
-// unitFlag adds --unit.
-func unitFlag(f *pflag.FlagSet, unit *string) {
-	f.StringVar(unit, "unit", "",
-		"unit of the values, such as ms or Mcycles (default: each value has the prefix that fits)")
-}
-
-// parseUnit parses the text of --unit for values that are in base.
-func parseUnit(text, base string) (display.Unit, error) {
-	unit, err := display.ParseUnit(text, base)
-	if err != nil {
-		return unit, usageError(fmt.Errorf("--unit: %w", err))
-	}
-	return unit, nil
 }
 
 // hostFlag adds --host; the default is the name of this machine. when is added to the text.

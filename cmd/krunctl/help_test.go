@@ -189,11 +189,11 @@ func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", "--plan"}, {"check", "--plan", "/no/such/file.toml"}, {"check", "--plan", "a.toml",
 			"b.toml"}, {"check", "--plan", b.dir()},
-		{"check", "--plan", wrong}, {"check", "--plan", "--limit", "-1", b.toml}, {"check", "--plan",
+		{"check", "--plan", wrong}, {"check", "--plan",
 			"--nonsense", b.toml},
 		{"nonsense"}, {"statsu"}, {"status"}, {"show"}, {"show", b.dir(), "x"}, {"show", b.dir(), "-1"},
 		{"show", b.dir(), "1-0"}, {"show", b.dir(), "1", "2"},
-		{"show", "--sort", "x", b.dir()}, {"show", "--key", "x", b.dir()}, {"enable", b.dir()},
+		{"show", "--key", "x", b.dir()}, {"enable", b.dir()},
 		{"enable", "--start", "--root", "/x", b.toml},
 		{"convert", "--to", "csv", "--rows", "wide", "--all-outcomes", b.dir()},
 		{"convert", "--to", "csv", "--iterations", "5-2", b.dir()}, {"convert", "--to", "csv",

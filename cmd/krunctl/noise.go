@@ -14,23 +14,15 @@ import (
 	"krund/internal/trial/certificate"
 )
 
-// checkNoise reports mistakes in the options.
-func (o *checkOptions) checkNoise(uid int) error {
+// noise measures, stores and prints a certificate.
+func (a *app) noise(ctx context.Context, o checkOptions) error {
 	const least, most = 10, 1000
 	switch {
 	case o.executions != 0 && (o.executions < least || o.executions > most):
 		return usageError(fmt.Errorf("--executions must be 0, or from %d to %d, not %d: fewer say little "+
 			"about how much they vary", least, most, o.executions))
-	case o.prove && uid != 0:
+	case o.prove && a.uid != 0:
 		return errors.New("--prove changes settings of the machine and needs root; use sudo")
-	}
-	return nil
-}
-
-// noise measures, stores and prints a certificate.
-func (a *app) noise(ctx context.Context, o checkOptions) error {
-	if err := o.checkNoise(a.uid); err != nil {
-		return err
 	}
 	work, err := os.MkdirTemp("", "krunctl-noise-")
 	if err != nil {

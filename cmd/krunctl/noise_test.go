@@ -2,29 +2,19 @@ package main
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 	"time"
 
 	"krund/internal/machine/noise"
+	"krund/rig/must"
 )
 
 func TestNoiseRefuses(t *testing.T) {
-	for _, test := range []struct {
+	for _, c := range []struct {
 		o    checkOptions
-		uid  int
-		part string // of the error; "" for none
-	}{
-		{checkOptions{time: time.Second, executions: 10}, 1000, ""},
-		{checkOptions{time: time.Second}, 1000, ""},
-		{checkOptions{time: time.Second, executions: 2}, 0, "--executions"},
-		{checkOptions{time: time.Second, executions: 10, prove: true}, 1000, "sudo"},
-	} {
-		err := test.o.checkNoise(test.uid)
-		if test.part == "" && err != nil || test.part != "" && (err == nil ||
-			!strings.Contains(err.Error(), test.part)) {
-			t.Errorf("%+v: %v", test.o, err)
-		}
+		part string // of the error
+	}{{checkOptions{executions: 2}, "--executions"}, {checkOptions{executions: 10, prove: true}, "sudo"}} {
+		must.Refuse(t, (&app{uid: 1000}).noise(t.Context(), c.o), c.part)
 	}
 }
 

@@ -13,15 +13,9 @@ import (
 // mostCores is the number of cores of a per-core column that are drawn, the busiest ones.
 const mostCores = 8
 
-// mostOnPage is the maximum number of figures on a page.
-const mostOnPage = 30
-
 // plot draws process executions.
 func (a *app) plot(arg string, o reportOptions) error {
 	format := report.PlotFormat(o.format)
-	if o.perPage < 0 || o.perPage > mostOnPage {
-		return usageError(fmt.Errorf("--per-page %d: must be from 0 to %d", o.perPage, mostOnPage))
-	}
 	figures, err := a.figures(arg, o)
 	if err != nil {
 		return err
@@ -30,11 +24,11 @@ func (a *app) plot(arg string, o reportOptions) error {
 		return fmt.Errorf(
 			"%s: no selected execution has iterations; `krunctl show` lists keys and executions", arg)
 	}
-	pages := report.Pages(figures, o.perPage)
+	pages := report.Pages(figures)
 	if format != report.PDF && len(pages) > 1 {
 		pages = pages[:1]
 		a.talk("krunctl: %s shows the first %d of %d executions; select others with --key and --execution, "+
-			"draw more with --per-page, or write a PDF",
+			"or write a PDF",
 			o.output, len(pages[0]), len(figures))
 	}
 	return a.toOutput(o.output, func(w io.Writer) error { return report.WritePlot(w, format, pages) })
@@ -46,7 +40,7 @@ func (a *app) figures(arg string, o reportOptions) ([]report.Drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := a.reportInput(in, doc, arg, o.unit)
+	input, err := a.reportInput(in, doc, arg)
 	if err != nil {
 		return nil, err
 	}

@@ -15,17 +15,12 @@ func TestGoldens(t *testing.T) {
 		args func(*builder) []string
 	}{
 		"plan": {newExperiment, func(b *builder) []string { return []string{"check", "--plan", b.toml} }},
-		"plan-limit": {newExperiment, func(b *builder) []string {
-			return []string{"check", "--plan", "--limit",
-				"3", b.toml}
-		}},
 		"plan-json": {mixed, func(b *builder) []string {
 			return []string{"check", "--plan", "--format",
 				"json", b.toml}
 		}},
 		"plan-measured": {complete, func(b *builder) []string {
-			return []string{"check", "--plan", "--limit", "1",
-				b.toml}
+			return []string{"check", "--plan", b.toml}
 		}},
 		"status-new": {newExperiment, func(b *builder) []string {
 			return []string{"status",
@@ -59,10 +54,6 @@ func TestGoldens(t *testing.T) {
 		"summary-json": {mixed, func(b *builder) []string {
 			return []string{"show", "--format", "json", "--key",
 				"*:C:*", b.dir()}
-		}},
-		"summary-sorted": {complete, func(b *builder) []string {
-			return []string{"show", "--sort",
-				"key", b.toml}
 		}},
 		"export-long": {mixed, func(b *builder) []string {
 			return []string{"convert", "--to", "csv",

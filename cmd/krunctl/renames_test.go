@@ -48,6 +48,24 @@ func TestRenames(t *testing.T) {
 	}
 }
 
+// TestGone: a flag that is no longer there is not there, its command is, and the error says what to
+// do instead.
+func TestGone(t *testing.T) {
+	for words, flags := range gone {
+		c, _, err := rootCommand(&app{}).Find(strings.Fields(words))
+		must.Need(t, err == nil, words, err)
+		for flag, instead := range flags {
+			must.Be(t, c.Flags().Lookup(flag) == nil, words, flag, "is there")
+			if words == "" {
+				words = "analyze"
+			}
+			krunctl(t, append(strings.Fields(words), "--"+flag)...).says(t, exitUsage, "",
+				"--"+flag+" is no longer there: "+instead)
+		}
+	}
+	krunctl(t, "analyze", "-j", "2", "x").says(t, exitUsage, "", "GOMAXPROCS=2")
+}
+
 // TestCommandsPage: docs/commands.md lists all commands, and no other.
 func TestCommandsPage(t *testing.T) {
 	text := source(t, "../../docs/commands.md")

@@ -34,8 +34,8 @@ that are equivalent to the last in black and others in grey. Kernel messages, th
 and temperatures are marked on the axis of iterations. Below it are the events of the VM
 and the kernel, and other columns as in the study's Figures 2 and 6: --column selects
 them. The default are those of the VM and the benchmark (gc_time, jit_time); minor_faults
-is one of the kernel, cycles one per core. A page has as many executions as fit on A4, or
---per-page. SVG and PNG are one page: they show the first executions.
+is one of the kernel, cycles one per core. A page has as many executions as fit on A4.
+SVG and PNG are one page: they show the first executions.
 
 It reads what krunctl analyze reads, with its analysis if there is one; run analyze
 first to choose the options of the analysis. It writes only what -o names: without it,
@@ -46,14 +46,13 @@ EXAMPLES
   krunctl report warmup_results.json.bz2 -o out/
   krunctl report --key 'nbody:CPython:*' -o nbody.pdf warmup.krun
   krunctl report --key 'nbody:CPython:*' --execution 2 -o figure1.svg warmup.krun
-  krunctl report --column cycles,user --per-page 1 -o figure2.pdf warmup.krun
+  krunctl report --column cycles,user --execution 1 -o figure2.pdf warmup.krun
 ` + readExitHelp
 
 type reportOptions struct {
-	format, output, key, unit string
-	executions                []int
-	columns                   []string
-	perPage                   int
+	format, output, key string
+	executions          []int
+	columns             []string
 }
 
 func reportCommand(a *app) *cobra.Command {
@@ -87,10 +86,10 @@ func reportCommand(a *app) *cobra.Command {
 				return usageError(fmt.Errorf("%w; or give --format pdf, svg or png", err))
 			}
 			if err := only(c, "pages; add --format pdf, svg or png",
-				"format output key unit"); err != nil {
+				"format output key"); err != nil {
 				return err
 			}
-			return a.report(args[0], o.key, o.unit, o.output)
+			return a.report(args[0], o.key, o.output)
 		},
 	}
 	f := c.Flags()
@@ -98,21 +97,19 @@ func reportCommand(a *app) *cobra.Command {
 		"png")
 	outputFlag(f, &o.output, "directory of the pages, created if necessary; or the file of a figure")
 	a.keyFlag(c, &o.key)
-	unitFlag(f, &o.unit)
 	f.IntSliceVar(&o.executions, "execution", nil, "of a figure: only executions with these numbers")
 	f.StringSliceVar(&o.columns, "column", []string{report.UserColumns},
 		"of a figure: other columns: names such as cycles, or user for all of the benchmark's own")
-	f.IntVar(&o.perPage, "per-page", 0, "of a figure: executions on a page; 0: as many as fit on A4")
 	return c
 }
 
 // report writes the pages and prints the path of the first.
-func (a *app) report(arg, keys, unit, output string) error {
+func (a *app) report(arg, keys, output string) error {
 	in, doc, err := a.analyzed(arg, keys)
 	if err != nil {
 		return err
 	}
-	input, err := a.reportInput(in, doc, arg, unit)
+	input, err := a.reportInput(in, doc, arg)
 	if err != nil {
 		return err
 	}
@@ -163,13 +160,8 @@ func (a *app) comparisons(in experiment.Input, doc *warmup.Document,
 }
 
 // reportInput combines an analysis with its data and, for experiments of krund, with the records.
-// unit is the text of --unit.
-func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg, unit string) (report.Input, error) {
+func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string) (report.Input, error) {
 	input := report.Input{Document: doc, Data: in.Data, Version: display.Version()}
-	var err error
-	if input.Unit, err = parseUnit(unit, doc.Unit); err != nil {
-		return input, err
-	}
 	facts, err := a.facts(in, arg)
 	if err != nil || facts == nil {
 		return input, err

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/bootstrap"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
@@ -40,8 +39,8 @@ that was set: each record has the APERF/MPERF that its busy cores should have sh
 lower ratio means that a core was throttled or saved power, a higher one turbo (section 7
 of the warmup study). judged is the number of records with both counters, violating how
 many violate the limits; throttled and turbo count iterations; lowest and highest are
-the extreme ratios, relative to the expected ones. The limits are those of [verdict];
---tolerance and --threshold try others. With --idle and --busy, a slot or a key each, of
+the extreme ratios, relative to the expected ones. The limits are those of [verdict]
+in the configuration. With --idle and --busy, a slot or a key each, of
 a benchmark that sleeps and one that keeps all cores busy, it suggests limits for the
 configuration.
 
@@ -65,10 +64,8 @@ EXIT STATUS
   3  success, but damaged records were left out; standard error names them`
 
 type showOptions struct {
-	format, key, unit, sort, by, idle, busy string
-	series, startup, counters               bool
-	seed                                    uint64
-	confidence, tolerance, threshold        float64
+	format, key, by, idle, busy string
+	series, startup, counters   bool
 }
 
 func showCommand(a *app) *cobra.Command {
@@ -82,19 +79,11 @@ func showCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	formatFlag(f, &o.format, "text", "json")
 	a.keyFlag(c, &o.key)
-	unitFlag(f, &o.unit)
-	choiceFlag(f, &o.sort, "sort", "", "order of the rows", "schedule", "key", "median", "process")
 	f.BoolVar(&o.series, "series", false, "of one execution, also a row for each iteration")
 	f.BoolVar(&o.startup, "startup", false, "print how long each VM takes to start")
 	choiceFlag(f, &o.by, "by", "", "of --startup: a row for each of them", string(summary.ByVM),
 		string(summary.ByKey))
-	f.Uint64Var(&o.seed, "seed", 0, "of --startup: seed of the random numbers")
-	f.Float64Var(&o.confidence, "confidence", bootstrap.DefaultConfidence, "of the interval of --startup")
 	f.BoolVar(&o.counters, "counters", false, "check for throttled cores and for turbo")
-	f.Float64Var(&o.tolerance, "tolerance", -1,
-		"of the ratio of --counters; negative: that of the experiment")
-	f.Float64Var(&o.threshold, "threshold", -1, "APERF per second of a busy core of --counters, at least; "+
-		"0: derived; negative: that of the experiment")
 	f.StringVar(&o.idle, "idle", "", "slot or key of a run with idle cores: suggest the limits of --counters")
 	f.StringVar(&o.busy, "busy", "", "slot or key of a run with busy cores")
 	return c
@@ -108,15 +97,14 @@ func (a *app) show(c *cobra.Command, args []string, o showOptions) error {
 		}
 		args, o.key = args[:1], args[1]
 	}
-	what, allowed, print := "rows of keys", "format key unit sort", a.summary
+	what, allowed, print := "rows of keys", "format key", a.summary
 	switch {
 	case o.startup:
-		what, allowed, print = "--startup", "format startup by key seed confidence", a.startup
+		what, allowed, print = "--startup", "format startup by key", a.startup
 	case o.idle != "" || o.busy != "":
-		what, allowed, print = "a calibration", "format counters key tolerance threshold idle busy",
-			a.calibrate
+		what, allowed, print = "a calibration", "format counters key idle busy", a.calibrate
 	case o.counters:
-		what, allowed, print = "--counters", "format counters key tolerance threshold", a.counted
+		what, allowed, print = "--counters", "format counters key", a.counted
 	case len(args) == 2 || isRecord(args[0]):
 		what, allowed = "one execution", "format series"
 		print = func(string, showOptions) error { return a.record(args, o) }

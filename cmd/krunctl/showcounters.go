@@ -28,7 +28,7 @@ func (a *app) counted(arg string, o showOptions) error {
 	limits, known := verdict.CounterLimits{}, false
 	for rec := range m.Whole() {
 		if !known {
-			limits, known = a.limits(f, rec.Host, o), true
+			limits, known = a.limits(f, rec.Host), true
 		}
 		doc.Add(rec, limits)
 	}
@@ -44,25 +44,16 @@ func (a *app) counted(arg string, o showOptions) error {
 	return firstOf(err, doc.Err())
 }
 
-// limits returns the limits of the options, or else of the experiment.
-func (a *app) limits(f experiment.Experiment, host string, o showOptions) verdict.CounterLimits {
-	limits := verdict.CounterLimits{Tolerance: verdict.DefaultTolerance}
-	if cfg, err := f.Config(host); err == nil {
-		limits = verdict.CounterLimits{
-			Tolerance:     cfg.Verdict.RatioTolerance,
-			BusyThreshold: cfg.Verdict.BusyThreshold,
-		}
-	} else if o.tolerance < 0 || o.threshold < 0 {
+// limits returns the limits of the experiment.
+func (a *app) limits(f experiment.Experiment, host string) verdict.CounterLimits {
+	cfg, err := f.Config(host)
+	if err != nil {
 		a.talk("krunctl: the experiment's limits are unknown; using the study's limits: %s",
 			summary.FirstProblem(err))
+		return verdict.CounterLimits{Tolerance: verdict.DefaultTolerance}
 	}
-	if o.tolerance >= 0 {
-		limits.Tolerance = o.tolerance
-	}
-	if o.threshold >= 0 {
-		limits.BusyThreshold = o.threshold
-	}
-	return limits
+	return verdict.CounterLimits{Tolerance: cfg.Verdict.RatioTolerance,
+		BusyThreshold: cfg.Verdict.BusyThreshold}
 }
 
 // calibrate suggests limits.

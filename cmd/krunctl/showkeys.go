@@ -1,10 +1,8 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
@@ -16,25 +14,14 @@ func (a *app) summary(arg string, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	less, err := summary.OrderOf(o.sort)
-	if err != nil {
-		return err
-	}
-	unit, err := parseUnit(o.unit, dataset.Seconds)
-	if err != nil {
-		return err
-	}
 	doc, err := a.summaryOf(arg, pattern)
 	if err != nil {
 		return err
 	}
-	if less != nil {
-		slices.SortStableFunc(doc.Keys, less)
-	}
 	if o.format == "json" {
 		return a.printJSON(doc)
 	}
-	a.console().Summary(doc.Keys, unit)
+	a.console().Summary(doc.Keys)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/reading/experiment"
@@ -30,10 +29,6 @@ func (a *app) startup(arg string, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	if !(o.confidence > 0 && o.confidence < 1) {
-		return usageError(
-			fmt.Errorf("--confidence must be between 0 and 1, such as 0.99, not %v", o.confidence))
-	}
 	f, err := experiment.Open(a.fsys, arg)
 	if err != nil {
 		return err
@@ -43,8 +38,8 @@ func (a *app) startup(arg string, o showOptions) error {
 		return err
 	}
 	doc := startupJSON{
-		Format: startupFormat, Directory: f.Dir(), By: o.by, Confidence: o.confidence,
-		Resamples: bootstrap.DefaultResamples, Seed: o.seed, Rows: []summary.StartupRow{},
+		Format: startupFormat, Directory: f.Dir(), By: o.by, Confidence: bootstrap.DefaultConfidence,
+		Resamples: bootstrap.DefaultResamples, Rows: []summary.StartupRow{},
 	}
 	c := summary.NewStartup(summary.By(o.by))
 	for rec := range m.All() {
@@ -53,8 +48,7 @@ func (a *app) startup(arg string, o showOptions) error {
 			c.Add(rec.Record)
 		}
 	}
-	rows, err := c.Rows(
-		summary.StartupOptions{Resamples: bootstrap.DefaultResamples, Confidence: o.confidence, Seed: o.seed})
+	rows, err := c.Rows(summary.StartupOptions{})
 	if err != nil {
 		return err
 	}
@@ -66,6 +60,6 @@ func (a *app) startup(arg string, o showOptions) error {
 	if len(rows) == 0 {
 		return errors.New("no record counts yet; `krunctl status` shows how far the experiment is")
 	}
-	a.console().Startup(o.by, o.confidence, rows)
+	a.console().Startup(o.by, bootstrap.DefaultConfidence, rows)
 	return nil
 }

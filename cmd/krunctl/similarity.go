@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/similarity"
@@ -17,11 +18,11 @@ func (a *app) similarity(args []string, o analyzeOptions) error {
 		return similarity.CompareKeys(d, o.Column, similarity.Options{Threshold: similarity.DefaultThreshold,
 			Frames: similarity.DefaultFrames, Alphabet: similarity.DefaultAlphabet,
 			Merge: similarity.DefaultMerge},
-			o.workers)
+			runtime.NumCPU())
 	}
 	return lookAtEach(a, args, o.Selection, look, printing[*similarity.Document]{
 		json: o.format == "json", csv: o.format == "csv", rows: report.SimilarityRows,
-		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, doc, o.matrix) },
+		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, doc) },
 	}, func(doc *similarity.Document) int {
 		return count(doc.Keys, func(k similarity.KeyDocument) bool { return k.Averages != nil })
 	})

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +68,6 @@ type stabilityOptions struct {
 	bootstrap          string
 	warmup, executions string
 	batch              time.Duration
-	workers            int
 	p                  stability.Parameters
 	input              experiment.Selection
 	parsed             []stability.Criterion
@@ -120,11 +120,10 @@ func (o *stabilityOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&p.Overhead, "overhead", p.Overhead,
 		"time of the criterion relative to that of warm-up; negative: as measured in the paper")
 	f.Uint64Var(&p.Seed, "seed", 1, "seed of the random numbers")
-	jobsFlag(f, &o.workers)
 	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
 	ruleFlag(f, "window", "warmup", "measure", "executions", "full", "threshold", "draws", "resamples",
-		"ratio-resamples", "confidence", "bootstrap", "overhead", "vm", "variant")
+		"ratio-resamples", "confidence", "bootstrap", "overhead", "seed", "vm", "variant")
 }
 
 // parse parses the flags into parameters.
@@ -191,7 +190,7 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Document, error) {
 	bar := console.NewProgress(a.stderr, a.now, d.Source)
 	defer bar.Clear()
-	doc, err := stability.JudgeKeys(d, o.parsed, o.p, o.workers, func(done, of int) {
+	doc, err := stability.JudgeKeys(d, o.parsed, o.p, runtime.NumCPU(), func(done, of int) {
 		bar.Show(warmup.Progress{Executions: done, Of: of})
 	})
 	means := []string{exchange.FormatJMH, exchange.FormatGo, exchange.FormatPyperf}

@@ -2,9 +2,9 @@ package main
 
 import (
 	"io"
+	"runtime"
 
 	"krund/internal/analysis/warmup"
-	"krund/internal/display"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
@@ -12,16 +12,12 @@ import (
 // tables prints the study's tables of each input, of its analysis if there is one.
 func (a *app) tables(args []string, o analyzeOptions) error {
 	for _, arg := range args {
-		in, doc, err := a.reader(o.workers).Analyzed(arg, o.Key, nil)
-		if err != nil {
-			return err
-		}
-		unit, err := parseUnit(o.unit, doc.Unit)
+		in, doc, err := a.reader(runtime.NumCPU()).Analyzed(arg, o.Key, nil)
 		if err != nil {
 			return err
 		}
 		err = a.toOutput(o.output, func(w io.Writer) error {
-			return a.writeTables(w, in, arg, doc, o.format, unit)
+			return a.writeTables(w, in, arg, doc, o.format)
 		})
 		if err != nil {
 			return err
@@ -31,8 +27,8 @@ func (a *app) tables(args []string, o analyzeOptions) error {
 }
 
 // writeTables writes the study's tables in a format.
-func (a *app) writeTables(w io.Writer, in experiment.Input, arg string, doc *warmup.Document, format string,
-	unit display.Unit) error {
+func (a *app) writeTables(w io.Writer, in experiment.Input, arg string, doc *warmup.Document,
+	format string) error {
 	facts, err := a.facts(in, arg)
 	if err != nil {
 		return err
@@ -44,7 +40,7 @@ func (a *app) writeTables(w io.Writer, in experiment.Input, arg string, doc *war
 	case "json":
 		return report.ResultJSON(w, doc, facts)
 	}
-	results, shares := report.ResultTable(doc, facts, unit), report.ShareTable(doc)
+	results, shares := report.ResultTable(doc, facts), report.ShareTable(doc)
 	if err := results.Write(w, f); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package display
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -10,7 +9,7 @@ import (
 // Unit writes measured values. Its zero value writes plain numbers.
 //
 // Every output for people uses it, so that a value looks the same everywhere: four significant
-// digits, and the SI prefix that fits the value or the unit that the reader asked for.
+// digits, and the SI prefix that fits the value.
 type Unit struct {
 	base   string // of the values: "s", "cycles", "B/op"; "" for a count
 	prefix prefix
@@ -29,31 +28,6 @@ var prefixes = [...]prefix{{"n", -9}, {"µ", -6}, {"m", -3}, {"", 0}, {"k", 3}, 
 
 // UnitOf returns the unit for values in base, each with the prefix that fits it.
 func UnitOf(base string) Unit { return Unit{base: base} }
-
-// ParseUnit parses the unit in which the reader wants values that are in base: "ms" for "s",
-// "Mcycles" for "cycles". "" selects the fitting prefix of each value. us is µs.
-func ParseUnit(text, base string) (Unit, error) {
-	if text == "" {
-		return UnitOf(base), nil
-	}
-	if text == "u"+base {
-		text = "µ" + base
-	}
-	var names []string
-	for _, p := range prefixes {
-		if !fits(p, base) {
-			continue
-		}
-		if name := p.letter + base; name != "" {
-			names = append(names, name)
-		}
-		if p.letter+base == text {
-			return Unit{base, p, true}, nil
-		}
-	}
-	return Unit{}, fmt.Errorf("there is no unit %q of these values; write one of %s", text,
-		strings.Join(names, ", "))
-}
 
 // fits reports whether the prefix is usual with the unit: seconds have no kiloseconds, counts no
 // thousandths.
@@ -76,7 +50,7 @@ func (u Unit) For(magnitude float64) Unit {
 	return u
 }
 
-// Name returns the name of a unit from For or ParseUnit: "ms"; "" for a count without prefix.
+// Name returns the name of a unit from For: "ms"; "" for a count without prefix.
 func (u Unit) Name() string { return u.prefix.letter + u.base }
 
 // Scale converts a value to the unit Name.

@@ -9,15 +9,14 @@ import (
 
 func TestUnit(t *testing.T) {
 	seconds, cycles, count := UnitOf("s"), UnitOf("cycles"), UnitOf("")
-	ms := must.Get(ParseUnit("ms", "s"))(t)
-	us := must.Get(ParseUnit("us", "s"))(t)
+	ms := seconds.For(0.002)
 	for _, c := range []struct{ got, want string }{
 		{seconds.Value(0.0123449), "12.34 ms"}, {seconds.Value(62e-9), "62.00 ns"},
 		{seconds.Value(0.99996), "1.000 s"}, {seconds.Value(12345.6), "12346 s"}, {seconds.Value(0), "0 s"},
 		{seconds.Value(3e-13), "0.0003000 ns"}, {seconds.Value(3e-16), "3.000e-07 ns"},
 		{seconds.Value(math.NaN()), ""}, {seconds.Value(-0.5), "-500.0 ms"},
 		{ms.Value(1.5), "1500 ms"}, {seconds.Short(0.005), "5 ms"},
-		{ms.Value(62e-9), "0.00006200 ms"}, {us.Value(0.001), "1000 µs"},
+		{ms.Value(62e-9), "0.00006200 ms"},
 		{cycles.Value(1.5e6), "1.500 Mcycles"}, {cycles.Value(0.5), "0.5000 cycles"},
 		{count.Value(12345), "12.35 k"}, {count.Value(7), "7.000"},
 		{seconds.Range(0.1, 0.05, 1.25), "100.0 ms (50.00, 1250)"},
@@ -33,15 +32,4 @@ func TestUnit(t *testing.T) {
 		must.Equal(t, c.got, c.want)
 	}
 	must.Equal(t, seconds.For(0.02).Scale(0.05), 50, "0.05 s", "ms")
-}
-
-func TestParseUnitRefuses(t *testing.T) {
-	for _, c := range []struct{ text, base, want string }{
-		{"ks", "s", `there is no unit "ks" of these values; write one of ns, µs, ms, s`},
-		{"ms", "cycles", `there is no unit "ms" of these values; write one of cycles, kcycles, Mcycles, ` +
-			`Gcycles, Tcycles, Pcycles, Ecycles`},
-	} {
-		_, err := ParseUnit(c.text, c.base)
-		must.Be(t, err != nil && err.Error() == c.want, err)
-	}
 }

@@ -15,10 +15,9 @@ import (
 
 // AnalysisText prints how many keys are of which class, the study's Table 2 and Table 1 of an
 // analysis, the warnings, what was computed and, if requested, how long the experiment should have
-// been. Table 2 has at most most characters a line;
-// 0: any number. The zero unit is that of the document.
-func AnalysisText(w io.Writer, most int, doc *warmup.Document, unit display.Unit) {
-	unit = unitOf(doc, unit)
+// been. Table 2 has at most most characters a line; 0: any number.
+func AnalysisText(w io.Writer, most int, doc *warmup.Document) {
+	unit := display.UnitOf(doc.Unit)
 	p := doc.Parameters
 	if text := doc.Source.Programs; text != "" {
 		fmt.Fprintf(w, "%s\n\n", display.Terminal(text))

@@ -129,7 +129,7 @@ func (s *site) distribution(p *pairPage) error {
 		values, _ := s.in.Data.Pairs[p.Index].Executions[e].Values(d.Column)
 		d.add(values, &p.Pair.Executions[e])
 	}
-	if !d.finish(unitOf(s.in.Document, s.in.Unit)) {
+	if !d.finish(display.UnitOf(s.in.Document.Unit)) {
 		return nil
 	}
 	p.Distribution, p.DistributionHeight = p.Name+".svg", float64(d.height())

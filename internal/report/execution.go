@@ -7,6 +7,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 // executionView is the view of an execution on the pages.
@@ -139,5 +140,5 @@ func (in *Input) Figure(pair, execution int, names []string, most int) (f *Figur
 func (in *Input) figure(pair int, v *executionView) *Figure {
 	title := fmt.Sprintf("%s, execution %s", in.Document.Pairs[pair].Key, v.Label)
 	return &Figure{Title: title, Column: in.Document.Parameters.Column, Run: v.Run,
-		Unit: v.Run.axis(unitOf(in.Document, in.Unit))}
+		Unit: v.Run.axis(display.UnitOf(in.Document.Unit))}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (s *site) functions() template.FuncMap {
-	unit := unitOf(s.in.Document, s.in.Unit)
+	unit := display.UnitOf(s.in.Document.Unit)
 	short := shortNames(benchmarks(s.in.Document))
 	return template.FuncMap{
 		"keyPage": func(i int) string { return "keys/" + pageName(i) + ".html" },

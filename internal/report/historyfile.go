@@ -27,14 +27,13 @@ func WriteHistory(w io.Writer, h *history.History, format, unit string, alerts b
 	case "html":
 		return HistoryPage(w, h, unit, display.Version())
 	case "svg", "pdf", "png":
-		const perPage = 4 // figures of a PDF's page
 		plots := HistoryPlots(h, unit)
 		if len(plots) == 0 {
 			return errors.New("no key has a version with a completed execution: there is nothing to plot")
 		}
 		pages := [][]Drawing{plots}
 		if format == "pdf" {
-			pages = Pages(plots, perPage)
+			pages = Pages(plots)
 		}
 		return WritePlot(w, PlotFormat(format), pages)
 	}

@@ -15,7 +15,7 @@ const chartFile = "keys.svg"
 // keyChart draws the keys side by side: the median of each key's executions with their 5th and 95th
 // percentile, the keys of a benchmark next to each other. nil: fewer than two keys have values.
 func (in *Input) keyChart() *Forest {
-	doc, unit := in.Document, unitOf(in.Document, in.Unit)
+	doc, unit := in.Document, display.UnitOf(in.Document.Unit)
 	short := shortNames(benchmarks(doc))
 	order := map[string]int{} // of benchmarks
 	index := make([]int, 0, len(doc.Pairs))

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 func pageName(i int) string { return fmt.Sprintf("k%04d", i) }
@@ -87,7 +88,7 @@ func (s *site) pair(i int) error {
 	if err := s.distribution(&p); err != nil {
 		return err
 	}
-	unit := unitOf(doc, s.in.Unit)
+	unit := display.UnitOf(doc.Unit)
 	if err := s.write("data/"+p.Name+".js", func(w io.Writer) error {
 		return writePairData(w, i, doc.Parameters.Column, unit, p.Executions)
 	}); err != nil {

@@ -45,17 +45,12 @@ func pageHeight(page []Drawing) vg.Length {
 	return height
 }
 
-// Pages distributes drawings over pages, perPage on each; 0: as many as fit on a sheet of A4, and
-// at least one.
-func Pages(drawings []Drawing, perPage int) [][]Drawing {
+// Pages distributes drawings over pages of A4, as many as fit on each, at least one.
+func Pages(drawings []Drawing) [][]Drawing {
 	var pages [][]Drawing
 	for _, d := range drawings {
 		last := len(pages) - 1
-		full := last < 0 || len(pages[last]) == perPage
-		if !full && perPage == 0 {
-			full = pageHeight(pages[last])+figureGap+d.height() > a4Height
-		}
-		if full {
+		if last < 0 || pageHeight(pages[last])+figureGap+d.height() > a4Height {
 			pages = append(pages, nil)
 			last++
 		}

@@ -77,21 +77,17 @@ func TestWritePlotRefuses(t *testing.T) {
 	}
 }
 
-// TestPages: as many as fit on a sheet, or as many as are asked for.
+// TestPages: as many as fit on a sheet.
 func TestPages(t *testing.T) {
 	one, high := &Figure{Run: NewRun([]float64{1, 2}, nil)}, &Figure{Run: NewRun([]float64{1, 2}, nil)}
 	high.Run.Panels = make([]Panel, 20)
 	list := []Drawing{one, one, one, one, one, one, high, one}
-	count := func(perPage int) (counts []int) {
-		for _, page := range Pages(list, perPage) {
-			counts = append(counts, len(page))
-		}
-		return counts
+	var counts []int
+	for _, page := range Pages(list) {
+		counts = append(counts, len(page))
 	}
-	for perPage, want := range map[int][]int{0: {4, 2, 1, 1}, 1: {1, 1, 1, 1, 1, 1, 1, 1}, 5: {5, 3}} {
-		must.EqualList(t, count(perPage), want, "on a page")
-	}
-	must.Be(t, Pages(nil, 0) == nil, "no figures have pages")
+	must.EqualList(t, counts, []int{4, 2, 1, 1}, "on a page")
+	must.Be(t, Pages(nil) == nil, "no figures have pages")
 }
 
 // TestPlotWithAll: other columns and events are drawn in every format, and text beyond ASCII is

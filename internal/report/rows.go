@@ -269,15 +269,6 @@ func (r Row) MeanText(unit display.Unit) string {
 	return unit.Value(r.Levels.Mean)
 }
 
-// unitOf returns the unit in which the values of a document are written: that of the reader, else
-// with the prefix that fits each value.
-func unitOf(doc *warmup.Document, unit display.Unit) display.Unit {
-	if unit == (display.Unit{}) {
-		return display.UnitOf(doc.Unit)
-	}
-	return unit
-}
-
 // secondsUnit is that of times beside the analyzed values.
 var secondsUnit = display.UnitOf(dataset.Seconds)
 

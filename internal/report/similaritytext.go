@@ -12,9 +12,8 @@ import (
 	"krund/internal/display"
 )
 
-// SimilarityText prints the similarity of the executions of each key. With matrix it also prints,
-// for each pair of executions, the number of measures above the threshold.
-func SimilarityText(w io.Writer, doc *similarity.Document, matrix bool) {
+// SimilarityText prints the similarity of the executions of each key.
+func SimilarityText(w io.Writer, doc *similarity.Document) {
 	fmt.Fprintf(w, "%s: %s of %s, threshold %v\n\n", display.Terminal(doc.Source.Source),
 		display.Terminal(doc.Column), display.Count(len(doc.Keys), "key"), doc.Threshold)
 	rows := make([][]string, len(doc.Keys))
@@ -25,11 +24,6 @@ func SimilarityText(w io.Writer, doc *similarity.Document, matrix bool) {
 		"benchmark", "VM", "variant", ">executions", ">M1 corr", ">M2 compr", ">M3 Fourier", ">M4 cosine",
 		">M5 KS", "heuristic", "SAME", "outliers",
 	}, rows)
-	if matrix {
-		for i := range doc.Keys {
-			matrixText(w, &doc.Keys[i], doc.Threshold)
-		}
-	}
 	fmt.Fprint(w, "\nDissimilarities are averages over all pairs, 0 is alike, 1 is not.\n")
 	printIndented(w, similarityNotes(doc))
 }
@@ -54,30 +48,6 @@ func similarityRow(k *similarity.KeyDocument) []string {
 }
 
 func numberList(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }
-
-func matrixText(w io.Writer, k *similarity.KeyDocument, threshold float64) {
-	if k.Averages == nil {
-		return
-	}
-	fmt.Fprintf(w, "\n%s: measures above %v for each pair of executions\n\n", display.Terminal(k.Key),
-		threshold)
-	n := len(k.Executions)
-	columns, rows := []string{""}, make([][]string, n)
-	for i, number := range k.Executions {
-		columns = append(columns, ">"+strconv.Itoa(number))
-		rows[i] = make([]string, n+1)
-		rows[i][0], rows[i][i+1] = strconv.Itoa(number), "."
-	}
-	next := 0
-	for i := range n {
-		for j := i + 1; j < n; j++ {
-			above := strconv.Itoa(k.Pairs[next].Measures().Above(threshold))
-			rows[i][j+1], rows[j][i+1] = above, above
-			next++
-		}
-	}
-	display.Table(w, columns, rows)
-}
 
 // similarityNotes returns notes on remedies, and on circumstances that weaken the results.
 func similarityNotes(doc *similarity.Document) []string {

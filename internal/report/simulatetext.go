@@ -11,8 +11,8 @@ import (
 )
 
 // SimulateText prints what stopping policies would have saved in recorded experiments, a row for
-// each. With keys it also prints a row for each key.
-func SimulateText(w io.Writer, s *sequential.Simulation, keys bool) {
+// each.
+func SimulateText(w io.Writer, s *sequential.Simulation) {
 	r := s.Replays[0]
 	fmt.Fprintf(w, "What would stopping early have saved? %s: %s of the executions.\n\n",
 		strings.TrimSpace(r.Policy+" "+halfWidthText(r)), savedText(r.Executions.Share()))
@@ -47,25 +47,6 @@ func SimulateText(w io.Writer, s *sequential.Simulation, keys bool) {
 		fmt.Fprintf(w, "\nIdentical code: %d of %s had a false verdict at any look (%s to %s; wanted "+
 			"at most %s).\n", i.False, display.Count(i.Tables, "table"), savedText(i.Low), savedText(i.High),
 			savedText(s.Alpha))
-	}
-	if !keys {
-		return
-	}
-	for _, r := range s.Replays {
-		fmt.Fprintf(w, "\n%s %s\n", r.Policy, halfWidthText(r))
-		var rows [][]string
-		for _, g := range r.Groups {
-			lost := ""
-			for i, l := range g.Lost {
-				if i > 0 {
-					lost += ", "
-				}
-				lost += l
-			}
-			rows = append(rows, []string{display.Terminal(g.Keys[0]), strconv.Itoa(g.Executions),
-				strconv.Itoa(g.Needed), display.Terminal(g.Reason), display.Terminal(lost)})
-		}
-		display.Table(w, []string{"key", ">executions", ">needed", "why", "not kept"}, rows)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
-	"krund/internal/display"
 )
 
 //go:embed assets
@@ -23,7 +22,6 @@ type Input struct {
 	Data     *dataset.Dataset // the same pairs and executions
 	Facts    *Facts           // nil: the data did not come from records of krund
 	Version  string           // of krunctl
-	Unit     display.Unit     // of the values; zero: the document's, with the prefix that fits
 	// Comparisons are those of the experiment's arms.
 	Comparisons []*compare.Result
 	// Series returns an execution with its events and the columns that are shown beside the one
@@ -45,7 +43,7 @@ type Size struct {
 }
 
 // ErrMismatch reports that a document was not made from the given data.
-var ErrMismatch = errors.New("the analysis is of other data; run krunctl analyze --fresh")
+var ErrMismatch = errors.New("the analysis is of other data; remove it, and run krunctl analyze")
 
 // Site writes a report: index.html, a page per key in keys/, the values in data/, static plots in
 // plots/ and the scripts in assets/. It needs no network and no server.

@@ -61,10 +61,9 @@ func (c Cell) plainText() string {
 }
 
 // ResultTable is the study's Table 2 of a document, with the medians and means of the executions'
-// levels, which keys without a steady state have, too. facts may be nil; the zero unit is that of
-// the document.
-func ResultTable(doc *warmup.Document, facts *Facts, unit display.Unit) Table {
-	unit = unitOf(doc, unit)
+// levels, which keys without a steady state have, too. facts may be nil.
+func ResultTable(doc *warmup.Document, facts *Facts) Table {
+	unit := display.UnitOf(doc.Unit)
 	t := Table{
 		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
 			len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),

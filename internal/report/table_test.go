@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"krund/internal/analysis/warmup"
-	"krund/internal/display"
 	"krund/rig/must"
 )
 
@@ -20,7 +19,7 @@ func rendered(t *testing.T, doc *warmup.Document, f Format) string {
 	var b bytes.Buffer
 	var err error
 	facts := &Facts{Records: 1, Values: []Fact{{"reboot before each execution", "none", 1}}}
-	results, shares := ResultTable(doc, facts, display.Unit{}), ShareTable(doc)
+	results, shares := ResultTable(doc, facts), ShareTable(doc)
 	switch f {
 	case CSV:
 		err = ResultCSV(&b, doc, facts)

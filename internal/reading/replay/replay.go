@@ -1,11 +1,12 @@
-// Package replay tells what stopping early would have done in a recorded experiment: [stop],
-// [stop.iterations], and the ends of warm-up that papers publish. Start reading at [Recorded].
+// Package replay tells what stopping early would have done in a recorded experiment. Start reading
+// at [Recorded].
 package replay
 
 import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/sequential"
+	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
@@ -80,4 +81,20 @@ func Recorded(reader experiment.Reader, arg, keys string) ([]sequential.Group, e
 		}
 	}
 	return groups, nil
+}
+
+// OnlineParameters returns the criterion and the parameters of a watcher.
+func OnlineParameters(s results.WatcherStop) (stability.Criterion, stability.Parameters, error) {
+	p := stability.Default()
+	p.Threshold, p.WarmupMin, p.WarmupMax = s.Threshold, s.WarmupMin, s.WarmupMax
+	p.Measure, p.Seed = s.Measure, s.Seed
+	criterion, err := stability.ParseCriterion(s.Criterion)
+	if err != nil {
+		return "", p, err
+	}
+	if p.Profile, err = stability.ParseProfile(s.Profile); err != nil {
+		return "", p, err
+	}
+	p.Step, err = stability.ParseLength(s.Step)
+	return criterion, p, err
 }

@@ -1,11 +1,9 @@
 package summary
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/key"
@@ -71,34 +69,4 @@ func OfExperiment(f experiment.Experiment, m *experiment.Records, pattern *key.P
 	}
 	doc.Keys, doc.Damaged = append(doc.Keys, c.Rows()...), m.Damaged
 	return doc, nil
-}
-
-// OrderOf returns the comparison that --sort names; nil for the schedule's order. Keys without
-// times come last.
-func OrderOf(name string) (func(a, b Row) int, error) {
-	by := func(of func(Row) *Spread) func(a, b Row) int {
-		return func(a, b Row) int {
-			x, y := of(a), of(b)
-			switch {
-			case x == nil && y == nil:
-				return 0
-			case x == nil:
-				return 1
-			case y == nil:
-				return -1
-			}
-			return cmp.Compare(x.Median, y.Median)
-		}
-	}
-	switch name {
-	case "schedule":
-		return nil, nil //nolint:nilnil // nothing to sort, and no mistake
-	case "key":
-		return func(a, b Row) int { return strings.Compare(a.Key.String(), b.Key.String()) }, nil
-	case "median":
-		return by(func(r Row) *Spread { return r.Wall }), nil
-	case "process":
-		return by(func(r Row) *Spread { return r.Process }), nil
-	}
-	return nil, experiment.Usage(fmt.Errorf("--sort must be schedule, key, median or process, not %q", name))
 }

@@ -12,12 +12,11 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/experiment/config"
-	"krund/internal/reading/replay"
 	"krund/internal/reading/summary"
 )
 
 // Plan writes what an experiment would run, with the first slots; limit is their number.
-func (out *Console) Plan(p summary.Plan, x *replay.Expected, slots iter.Seq[summary.PlanSlot], limit int) {
+func (out *Console) Plan(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit int) {
 	out.Line("experiment", "%s (%s)", p.Experiment, p.Config)
 	out.Line("machine", "%s", p.Host)
 	out.Line("order", "%s, seed %d", p.Order, p.Seed)
@@ -45,9 +44,6 @@ func (out *Console) Plan(p summary.Plan, x *replay.Expected, slots iter.Seq[summ
 	}
 	if p.Bounds != nil {
 		out.Line("left", "%s", boundsText(p.Bounds))
-	}
-	if x != nil {
-		out.Line("expected", "%s", expectedText(x, len(p.Keys)))
 	}
 	for _, n := range p.Notes {
 		out.Line("note", "%s", n)
@@ -138,32 +134,9 @@ func rangeText(r summary.Range) string {
 	return fmt.Sprintf("%d to %d", r.Least, r.Most)
 }
 
-// expectedText writes what is expected of the keys that another experiment has.
-func expectedText(x *replay.Expected, keys int) string {
-	text := fmt.Sprintf("%.0f of %.0f executions, %.0f of %.0f iterations", x.Executions.Needed,
-		x.Executions.All, x.Iterations.Needed, x.Iterations.All)
-	if x.Seconds.All > 0 {
-		text += fmt.Sprintf(", about %s of %s", display.Seconds(x.Seconds.Needed),
-			display.Seconds(x.Seconds.All))
-	}
-	of := "all keys"
-	if x.Keys < keys {
-		of = fmt.Sprintf("%d of %d keys", x.Keys, keys)
-	}
-	return fmt.Sprintf("%s: %s, as in %s", text, of, x.From)
-}
-
 // PlanJSON writes the plan, and the slots one by one because there may be millions.
-func (out *Console) PlanJSON(
-	p summary.Plan,
-	x *replay.Expected,
-	slots iter.Seq[summary.PlanSlot],
-	limit int,
-) error {
-	head, err := json.MarshalIndent(struct {
-		summary.Plan
-		Expected *replay.Expected `json:"expected"` // null without --from
-	}{p, x}, "", "  ")
+func (out *Console) PlanJSON(p summary.Plan, slots iter.Seq[summary.PlanSlot], limit int) error {
+	head, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}

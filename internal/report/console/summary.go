@@ -11,7 +11,7 @@ import (
 
 // Summary prints a row per key. Columns that no key has are left out, such as the daemon's in
 // files of other tools.
-func (out *Console) Summary(rows []summary.Row, unit display.Unit) {
+func (out *Console) Summary(rows []summary.Row) {
 	columns := []string{
 		"key", ">done", ">error", ">timeout", ">rerun", ">iterations", ">min", ">median", ">mean", ">p95",
 		">init", ">first", ">process", ">daemon", ">wakes", ">kernel",
@@ -19,7 +19,7 @@ func (out *Console) Summary(rows []summary.Row, unit display.Unit) {
 	const always = 10 // columns
 	table := make([][]string, len(rows))
 	for i := range rows {
-		table[i] = summaryCells(&rows[i], unit)
+		table[i] = summaryCells(&rows[i])
 	}
 	for c := len(columns) - 1; c >= always && len(rows) > 0; c-- {
 		if !slices.ContainsFunc(table, func(cells []string) bool { return cells[c] != "-" }) {
@@ -37,7 +37,7 @@ func (out *Console) Summary(rows []summary.Row, unit display.Unit) {
 	}
 }
 
-func summaryCells(r *summary.Row, unit display.Unit) []string {
+func summaryCells(r *summary.Row) []string {
 	iterations := strconv.Itoa(r.IterationsLow)
 	if r.IterationsLow != r.IterationsHigh {
 		iterations += "-" + strconv.Itoa(r.IterationsHigh)
@@ -50,7 +50,7 @@ func summaryCells(r *summary.Row, unit display.Unit) []string {
 		cells = append(cells, "-", "-", "-", "-")
 	} else {
 		for _, ns := range []float64{r.Wall.Min, r.Wall.Median, r.Wall.Mean, r.Wall.P95} {
-			cells = append(cells, unit.Value(ns/1e9))
+			cells = append(cells, display.UnitOf("s").Value(ns/1e9))
 		}
 	}
 	cells = append(cells, median(r.Init), median(r.First), median(r.Process))
