@@ -196,6 +196,11 @@ stop-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 1h \
 	  -run 'TestFalse|TestMissed|TestJMH|TestOutOfSample|TestCombined' ./internal/analysis/sequential
 
+## traini-bench  where the criteria of [stop.iterations] and krunctl analyze end warm-up; needs KRUND_FIXTURES
+.PHONY: traini-bench
+traini-bench:
+	$(GO) test -tags slow -count=1 -v -timeout 30m ./internal/analysis/warmupend
+
 ## optimize-bench  all choices of krunctl optimize beside those of its authors' program; needs KRUND_FIXTURES
 .PHONY: optimize-bench
 optimize-bench:

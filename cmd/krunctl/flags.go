@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,4 +130,20 @@ func (r rules) Type() string { return "NAME=VALUE" }
 func ruleFlag(f *pflag.FlagSet, names ...string) {
 	hide(f, names...)
 	f.Var(rules{f, names}, "rule", "repeatable: "+strings.Join(names, ", "))
+}
+
+// jobs is the value of --jobs: a number of processors to use.
+type jobs struct{}
+
+func (jobs) String() string { return "" }
+func (jobs) Type() string   { return "int" }
+
+// Set bounds the threads that compute.
+func (jobs) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return errors.New("at least 1 processor is needed")
+	}
+	runtime.GOMAXPROCS(n)
+	return nil
 }

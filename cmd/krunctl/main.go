@@ -169,6 +169,8 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
+	// all commands take it, for scripts; the result does not depend on it
+	root.PersistentFlags().VarPF(jobs{}, "jobs", "j", "number of processors to use").Hidden = true
 	addCommands(root, a)
 	root.SetHelpFunc(shortHelp(root.HelpFunc()))
 	root.AddCommand(manual.Command())

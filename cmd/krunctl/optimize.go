@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,8 +34,7 @@ A metric is the relative instability of a result:
 Every smaller number of executions and iterations is tried with the data that it
 would have measured. Those whose metric is below --threshold are stable; the one
 that takes the least time is recommended, of those whose result is within --accuracy of
-the full one. docs/optimize.md
-has the equations.
+the full one. docs/optimize.md has the equations.
 
 The table also shows what each recommendation saves, by how much its result is
 "off" the full one, all metrics, and "confident": out of other choices of as many
@@ -56,19 +56,28 @@ With --write FILE, each key that needs less than the full experiment gets a sect
 in FILE, to append to a copy of the configuration (docs/optimize.md). A FILE that
 exists is not replaced.
 
+With --changes, the files are versions of one program, oldest first. The
+recommendation for the first version is applied to all versions, and the
+performance changes that it finds from version to version are compared with those
+found in all data; below are the sums over the versions, also for both baselines.
+
 EXAMPLES
   krunctl enough optimize warmup.toml
   krunctl enough optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
   krunctl enough optimize --rule overhead=3m --format json warmup.krun | jq '.keys[] | {key, minimal}'
   krunctl enough optimize --format csv warmup.krun > minimal.csv
   krunctl enough optimize --write keys.toml warmup.toml
+  krunctl enough optimize --changes --metric rmad v1.csv v2.csv v3.csv
 ` + readExitHelp
 
 // optimizeOptions are the flags.
 type optimizeOptions struct {
 	format        string
 	write         string
+	changes       bool
 	suiteRuns     bool
+	far           bool
+	limit         float64
 	metric        string
 	skip          string
 	parsedSkip    experiment.Skip
@@ -101,6 +110,8 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 		"a result with a metric below it is stable")
 	f.Float64Var(&o.search.Accuracy, "accuracy", optimize.DefaultAccuracy,
 		"largest relative difference from the full result")
+	f.BoolVar(&o.far, "far", false,
+		"recommend also choices whose result is farther than --accuracy from the full one")
 	f.Float64Var(&o.search.Level, "confidence", optimize.DefaultLevel, "confidence level of the intervals")
 	f.IntVar(&o.search.Resamples, "resamples", optimize.DefaultResamples, "bootstrap resamples")
 	f.Uint64Var(&o.search.Seed, "seed", 1, "seed of the bootstrap")
@@ -117,12 +128,14 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 	f.DurationVar(&o.overhead, "overhead", 0,
 		"time of each execution in addition to its iterations, such as 3m")
 	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
+	f.BoolVar(&o.changes, "changes", false, "the files are versions: compare the performance changes found")
+	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
 	f.StringVar(&o.input.Column, "column", dataset.Wall,
 		"column to use: wall, cycles, ...; per-core columns are summed")
 	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
 	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
-	ruleFlag(f, "at-least", "column", "confidence", "resamples", "seed", "steps", "instances", "published",
-		"overhead", "iteration-time", "suite-runs", "vm", "variant")
+	ruleFlag(f, "at-least", "far", "column", "seed", "confidence", "resamples", "steps", "instances",
+		"published", "overhead", "iteration-time", "suite-runs", "vm", "variant")
 }
 
 // check completes the options, and reports mistakes before any file is read.
@@ -137,19 +150,30 @@ func (o *optimizeOptions) check(files int) error {
 		return errors.New("--threshold, --accuracy, --confidence, --resamples, --instances, --at-least and " +
 			"--steps must not be 0")
 	}
+	if !(o.limit > 0) {
+		return fmt.Errorf("--change must be positive, not %v", o.limit)
+	}
 	if o.iterationTime < 0 || o.overhead < 0 {
 		return errors.New("--iteration-time and --overhead must not be negative")
 	}
 	o.search.Overhead = o.overhead.Seconds()
-	o.search.Near, o.search.Workers = !o.search.Published, runtime.NumCPU()
+	o.search.Near, o.search.Workers = !o.far && !o.search.Published, runtime.NumCPU()
 	if o.search, err = o.search.Complete(); err != nil {
 		return err
 	}
 	switch {
-	case o.write != "" && (o.suiteRuns || files > 1):
-		return errors.New("--write takes one experiment, without --rule suite-runs")
+	case o.changes && o.format == "csv":
+		return errors.New("--changes has no CSV output; use --format json")
+	case o.write != "" && (o.changes || o.suiteRuns || files > 1):
+		return errors.New("--write takes one experiment, without --changes and --suite-runs")
 	case o.write != "" && isRegular(o.write):
 		return fmt.Errorf("--write: %s exists; name another file, or remove it", o.write)
+	case o.changes && o.suiteRuns:
+		return errors.New(
+			"--changes and --suite-runs exclude each other: the files are versions, or parts of one " +
+				"experiment")
+	case o.changes && files < 2:
+		return errors.New("--changes needs at least two versions")
 	}
 	if o.parsedSkip, err = experiment.ParseSkip(o.skip); err != nil {
 		return fmt.Errorf("--skip %w", err)
@@ -173,7 +197,10 @@ func (a *app) optimize(args []string, o optimizeOptions) error {
 	if err := o.check(len(args)); err != nil {
 		return usageError(err)
 	}
-	if o.suiteRuns {
+	switch {
+	case o.changes:
+		return a.optimizeVersions(args, o)
+	case o.suiteRuns:
 		s, err := a.reader(runtime.NumCPU()).SuiteRuns(args, o.reading())
 		if err != nil {
 			return err
@@ -237,4 +264,28 @@ func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings
 		return nil, fmt.Errorf("optimize %s: %w", s.Source, err)
 	}
 	return f, nil
+}
+
+// optimizeVersions compares the changes from version to version that full and reduced
+// configurations find.
+func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
+	versions := make([]*optimize.Suite, len(args))
+	for i, arg := range args {
+		var err error
+		if versions[i], err = a.reader(runtime.NumCPU()).Suite(arg, o.reading()); err != nil {
+			return err
+		}
+	}
+	f, err := a.findings(versions[0], o)
+	if err != nil {
+		return err
+	}
+	if err := f.FindChanges(versions, o.limit); err != nil {
+		return fmt.Errorf("compare %s: %w", strings.Join(args, ", "), err)
+	}
+	if o.format == "json" {
+		return a.printJSON(f.Document())
+	}
+	report.ChangesText(a.stdout, f, o.search, o.limit)
+	return nil
 }

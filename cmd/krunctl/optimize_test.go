@@ -86,6 +86,8 @@ func optimizeAll(t *testing.T, outputs map[string]ran) {
 		t.Fatal(r.text())
 	}
 	one := writeText(t, "v1.csv", uoptimeText(1, 1))
+	two := writeText(t, "v2.csv", uoptimeText(2, 1.3))
+	three := writeText(t, "v3.csv", uoptimeText(3, 1.1))
 	a, b := writeText(t, "a.txt", goText(3, 100)), writeText(t, "b.txt", goText(3, 101))
 	for _, c := range []struct {
 		name string
@@ -93,9 +95,11 @@ func optimizeAll(t *testing.T, outputs map[string]ran) {
 	}{
 		{"optimize-krund", []string{"--skip", "steady", "--overhead", "3m", directory}},
 		{"optimize-at-least", []string{"--metric", "rmad", "--at-least", "3", directory}},
+		{"optimize-off", []string{"--far", "--metric", "rmad", directory}},
 		{"optimize-krun", []string{"--metric", "rciw1", "--skip", "50", krun}},
 		{"optimize-uoptime", []string{"--metric", "rmad", one}},
 		{"optimize-go", []string{"--metric", "cv", "--suite-runs", a, b}},
+		{"optimize-changes", []string{"--changes", "--metric", "rmad", one, two, three}},
 		{"optimize-csv", []string{"--format", "csv", "--metric", "cv", one, a}},
 		{"optimize-json", []string{"--format", "json", "--metric", "rmad", "--skip", "40", directory}},
 	} {
@@ -156,7 +160,7 @@ func TestOptimizeOutputs(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(krunctl(t,
 		append(args, "--format", "csv", plain)...).stdout)).ReadAll()
 	must.Need(t, err == nil && len(rows) == len(doc.Keys)+1, len(rows), "rows", err)
-	must.Be(t, doc.Shared == nil, "shared", doc.Shared)
+	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)
 	for i, k := range doc.Keys {
 		cell := func(name string) string { return rows[i+1][indexOf(rows[0], name)] }
 		if cell("key") != k.Key || cell("seconds") != strconv.Itoa(k.Minimal.Repetitions["seconds"]) ||
@@ -201,12 +205,17 @@ func TestOptimizeRefuses(t *testing.T) {
 		{[]string{"--skip", "10%", in}, exitUsage, "--skip"},
 		{[]string{"--skip", "5", in}, exitUsage, "no iterations in order"},
 		{[]string{"--format", "xml", in}, exitUsage, "must be text, json or csv"},
+		{[]string{"--changes", in}, exitUsage, "two versions"},
+		{[]string{"--changes", "--format", "csv", in, in}, exitUsage, "--format json"},
+		{[]string{"--changes", "--suite-runs", in, in}, exitUsage, "parts of one experiment"},
+		{[]string{"--changes", in, directory}, exitError, "same levels"},
 		{[]string{"--suite-runs", "--skip", "steady", directory}, exitUsage, "use a number"},
 		{[]string{"--key", "BenchmarkNone", in}, exitUsage, `has no benchmark "BenchmarkNone"`},
 		{[]string{"--write", "x", in, in}, exitUsage, "--write takes one experiment"},
 		{[]string{"--write", in, directory}, exitUsage, "exists; name another file"},
 		{[]string{"--write", filepath.Join(dir, "x"), in}, exitUsage, "no benchmark:vm:variant"},
 		{[]string{"--at-least", "0", in}, exitUsage, "--at-least"},
+		{[]string{"--change", "0", in}, exitUsage, "--change must be positive"},
 		{[]string{"--overhead", "-1s", in}, exitUsage, "--overhead"},
 		{[]string{"--column", "nonsense", directory}, exitError, "no column \"nonsense\""},
 		{[]string{"--skip", "400", directory}, exitError, "the first 400 are skipped"},

@@ -62,8 +62,7 @@ var renames = []rename{
 // gone are the flags that commands no longer have, by the command's words and the flag, and what to
 // do instead. "" stands for all commands.
 var gone = map[string]map[string]string{
-	"": {"jobs": "it uses all processors that it may; GOMAXPROCS=2 krunctl ... uses two",
-		"unit": "each value has the prefix that fits; --format csv and json have plain seconds"},
+	"": {"unit": "each value has the prefix that fits; --format csv and json have plain seconds"},
 	"show": {"sort": "rows have the order of the schedule; --format json and jq sort them",
 		"tolerance": "the limit is ratio_tolerance of [verdict] in the configuration",
 		"threshold": "the limit is busy_threshold of [verdict] in the configuration",
@@ -74,18 +73,11 @@ var gone = map[string]map[string]string{
 	"analyze": {"fresh": "remove the stored analysis.json to analyze everything again",
 		"matrix": "--format json has the dissimilarities of each pair", "seed": "it is --rule seed=N",
 		"how-long": "it is krunctl enough how-long"},
-	"report":  {"per-page": "a page has what fits on it; --execution selects executions"},
-	"explain": {"alpha": "it is 0.05", "seed": "it is 1"},
-	"bisect":  {"build-timeout": "a build may take 3 hours; --build 'timeout 10m ...' ends it"},
-	"enough optimize": {"far": "--accuracy 100 recommends choices however far from the full result",
-		"change": versionsAre, "changes": versionsAre},
-	"enough simulate": {"keys": "--format json has a group for each key", "seed": "it is 1",
-		"paper": "docs/stability.md, optimize.md and stopping.md have the papers' tables"},
+	"report":          {"per-page": "a page has what fits on it; --execution selects executions"},
+	"explain":         {"alpha": "it is 0.05", "seed": "it is 1"},
+	"bisect":          {"build-timeout": "a build may take 3 hours; --build 'timeout 10m ...' ends it"},
+	"enough simulate": {"keys": "--format json has a group for each key"},
 }
-
-// versionsAre is about changes between versions, which optimize compared.
-const versionsAre = "krunctl compare finds what changed between two versions; docs/optimize.md has how " +
-	"many changes a part of the data finds"
 
 // withoutGone returns the error of a flag that a command has had, with what to do instead; else
 // err.
@@ -95,9 +87,6 @@ func withoutGone(c *cobra.Command, err error) error {
 		return err
 	}
 	name := missing.GetSpecifiedName()
-	if name == "j" {
-		name = "jobs"
-	}
 	_, words, _ := strings.Cut(c.CommandPath(), " ")
 	if instead := cmp.Or(gone[words][name], gone[""][name]); instead != "" {
 		return fmt.Errorf("--%s is no longer there: %s", name, instead)

@@ -40,23 +40,37 @@ those that ever have a false verdict.
 The arguments are treated as one table. docs/stopping.md explains the rules, and has
 the results for public data.
 
+--paper prints a paper's tables for the arguments instead:
+  laaber   Tables 2 and 3 of Laaber et al. (FSE '20): how often the experiment that
+           krunctl enough stability shortens has the result of the full one, and the nominal
+           time saved, a row for each argument
+  traini   where the criteria of [stop.iterations], with each profile, and krunctl
+           analyze end warm-up (Traini et al., EMSE 2023): within five steps of the
+           truth, too early, and results that are off by more than 5 %. The truth is
+           a file of annotations (--rule truth=FILE: a CSV with the columns benchmark, fork,
+           classification, steady_state_starts), or steps that are injected into
+           steady iterations
+  uoptime  Tables 2 and 3 of Japke et al. (TOSEM 2025): the arguments are versions;
+           krunctl enough optimize --changes has the settings
+
 EXAMPLES
   krunctl enough simulate warmup.krun
   krunctl enough simulate --policy halfwidth,minimum --halfwidth 0.02 warmup.krun
   krunctl enough simulate --policy verdict --identical 1000 ab.krun
+  krunctl enough simulate --paper laaber --rule batch=100ms byte-buddy.json jctools.json
+  krunctl enough simulate --paper traini --rule truth=cfg_assessment.csv --rule batch=100ms jmh.json
   krunctl enough simulate --format json jmh-result.json | jq '.replays[] | {halfwidth, executions}'
 ` + readExitHelp
-
-// identicalSeed is the seed of the tables of identical code.
-const identicalSeed = 1
 
 type simulateOptions struct {
 	format     string
 	policies   []string
 	halfWidths []float64
 	identical  int
+	seed       uint64
 	key        string
 	policy     sequential.Policy
+	paperOptions
 }
 
 func simulateCommand(a *app) *cobra.Command {
@@ -65,7 +79,12 @@ func simulateCommand(a *app) *cobra.Command {
 		Use:   "simulate DIR|NAME.toml|FILE...",
 		Short: "What would stopping early have saved?", Long: simulateHelp,
 		Args: arguments(1, 1000, "experiments or files of results"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.simulate(args, o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.paper != "" {
+				return a.simulatePaper(args, o, c.Flags())
+			}
+			return a.simulate(args, o)
+		},
 	}
 	f := c.Flags()
 	formatFlag(f, &o.format, "text", "json")
@@ -78,7 +97,9 @@ func simulateCommand(a *app) *cobra.Command {
 	f.IntVar(&o.policy.Keep, "keep", 0, "measure every so many keys to the end, and the others, too, "+
 		"once these show that the machine has changed; 0: none")
 	f.IntVar(&o.identical, "identical", 0, "number of tables of identical code; 0: none")
-	ruleFlag(f, "minimum", "alpha", "margin", "keep")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of --identical and --paper")
+	o.paperOptions.flags(f)
+	ruleFlag(f, "seed", "minimum", "alpha", "margin", "keep", "truth", "profile", "step", "batch")
 	a.keyFlag(c, &o.key)
 	return c
 }
@@ -132,7 +153,7 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 		s.Replays = append(s.Replays, sequential.ReplayOf(groups, r.Policy, r.Settings))
 	}
 	if o.identical > 0 {
-		s.Identical = sequential.IdenticalOf(groups, o.policy, o.identical, identicalSeed)
+		s.Identical = sequential.IdenticalOf(groups, o.policy, o.identical, o.seed)
 	}
 	if o.format == "json" {
 		return a.printJSON(s)

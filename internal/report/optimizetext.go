@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 
 	"krund/internal/analysis/dataset"
@@ -178,4 +179,89 @@ func OptimizedTOML(w io.Writer, source string, sizes []optimize.Size) {
 		fmt.Fprintf(w, "[machines.\"*\".benchmarks.%q.vms.%q]\n", z.Benchmark, z.VM)
 		fmt.Fprintf(w, "executions = %d\niterations = %d\n", z.Executions, z.Iterations)
 	}
+}
+
+// ChangesText prints the changes that full and reduced configurations detect, version by version.
+// limit is the smallest relevant change.
+func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit float64) {
+	side := "either way"
+	if o.Published {
+		side = "slower only"
+	}
+	made, missed, found := 0, 0, 0
+	for i := range f.Changes {
+		made, missed, found = made+f.Changes[i].FP, missed+f.Changes[i].FN, found+f.Changes[i].Full()
+	}
+	fmt.Fprintf(w, "Does the part that has a result as stable still find what changed? It misses %d of %s, "+
+		"and makes up %d.\n\n", missed, display.Count(found, "change"), made)
+	fmt.Fprintf(w, "%s: minimal configurations for %s below %g; changes above %g%%, %s\n\n",
+		display.Terminal(f.Suite.Source), o.Metric, o.Threshold, 100*limit, side)
+	number := strconv.Itoa
+	var rows [][]string
+	for i := range f.Changes {
+		c := &f.Changes[i]
+		rows = append(rows, []string{
+			c.Before, c.After, number(c.Benchmarks), number(c.Full()), number(c.Reduced()), number(c.FP),
+			number(c.FN), percentOf(warmup.Real(c.FPR())), percentOf(warmup.Real(c.FNR())),
+		})
+	}
+	for i, s := range f.Strategies {
+		name := "all"
+		if i > 0 {
+			name += ", " + s.Name // a baseline
+		}
+		r := s.Rates
+		rows = append(rows, []string{
+			name, "", "", number(r.Full), number(r.Reduced), number(r.FalsePositive),
+			number(r.FalseNegatives), rangeText(r.FPRMin, r.FPRMax, r.FPRMedian),
+			rangeText(r.FNRMin, r.FNRMax, r.FNRMedian),
+		})
+	}
+	display.Table(w, []string{
+		"before", "after", ">keys", ">changes in full", ">minimal", ">made up", ">missed",
+		">false positives", ">false negatives",
+	}, rows)
+	for i := range f.Changes {
+		changedText(w, &f.Changes[i])
+	}
+	savingsText(w, f)
+	optimizeWarnings(w, f)
+}
+
+// rangeText writes the minimum, the maximum and the median.
+func rangeText(low, high, middle float64) string {
+	return fmt.Sprintf("%.3g%% to %.3g%%, median %.3g%%", 100*low, 100*high, 100*middle)
+}
+
+// changedText lists the keys that changed.
+func changedText(w io.Writer, c *optimize.Comparison) {
+	if len(c.Changes) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s to %s:\n", display.Terminal(c.Before), display.Terminal(c.After))
+	rows := make([][]string, len(c.Changes))
+	for i, x := range c.Changes {
+		note := ""
+		switch {
+		case x.Full == optimize.Unchanged:
+			note = "made up"
+		case x.Reduced == optimize.Unchanged:
+			note = "missed"
+		case x.Full != x.Reduced:
+			note = "the other way"
+		}
+		rows[i] = []string{"  " + x.Name, directionText(x.Full), directionText(x.Reduced), note}
+	}
+	display.Table(w, []string{"  key", "in full", "minimal", ""}, rows)
+}
+
+func directionText(d optimize.Direction) string {
+	switch d {
+	case optimize.Slower:
+		return "slower"
+	case optimize.Faster:
+		return "faster"
+	case optimize.Unchanged:
+	}
+	return "same"
 }

@@ -8,6 +8,7 @@ type Findings struct {
 	Results    []Result   // one for each benchmark
 	Strategies []Strategy // the metric first, then the baselines
 	Shared     *Shared    // nil unless the levels are executions and iterations and some key is good
+	Changes    []Comparison
 	options    Options
 }
 
@@ -15,6 +16,9 @@ type Findings struct {
 type Strategy struct {
 	Name   string
 	Saving Saving
+	Rates  *Rates // of the changes between versions (the paper's Tables 2 and 3); nil: not compared
+
+	results []Result
 }
 
 // Find optimizes a suite and compares the savings with those of the baselines. done, which may be
@@ -25,16 +29,36 @@ func Find(s *Suite, o Options, done func(int)) (*Findings, error) {
 	if f.Results, err = Optimize(s, o, done); err != nil {
 		return nil, err
 	}
-	f.Strategies = []Strategy{{Name: string(o.Metric), Saving: Saved(f.Results)}}
+	f.Strategies = []Strategy{{Name: string(o.Metric), Saving: Saved(f.Results), results: f.Results}}
 	for _, baseline := range []Baseline{Minimum, Random} {
 		results, err := Choose(s, baseline, o)
 		if err != nil {
 			return nil, err
 		}
-		f.Strategies = append(f.Strategies, Strategy{Name: string(baseline), Saving: Saved(results)})
+		f.Strategies = append(f.Strategies, Strategy{Name: string(baseline), Saving: Saved(results),
+			results: results})
 	}
 	f.Shared, err = share(s, f.Results, o)
 	return f, err
+}
+
+// FindChanges applies the configurations of each strategy for the first version to all versions,
+// and compares the changes between successive versions with those of the full data. limit is the
+// smallest relevant change. The errors are those of Versions.
+func (f *Findings) FindChanges(versions []*Suite, limit float64) error {
+	for i := range f.Strategies {
+		s := &f.Strategies[i]
+		changes, err := Versions(versions, s.results, limit, f.options)
+		if err != nil {
+			return err
+		}
+		rates := Sum(changes)
+		s.Rates = &rates
+		if i == 0 {
+			f.Changes = changes
+		}
+	}
+	return nil
 }
 
 // Repetitions returns the number of repetitions to configure for a level of a benchmark, including

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -288,4 +289,119 @@ func TestSavings(t *testing.T) {
 	}
 	t.Logf("%d sums compared", compared)
 	must.Be(t, compared != 0, "nothing was compared")
+}
+
+type changesFile struct {
+	Threshold float64
+	Projects  map[string]map[string]struct {
+		Inputs    map[string]map[string]map[string][]any
+		Published []changesRow `json:"as_published_slowdowns_only"`
+		TwoSided  []changesRow `json:"two_sided"`
+		Table2    struct {
+			Full, Min int
+			FPR       [3]float64 `json:"fpr_pct"`
+			FNR       [3]float64 `json:"fnr_pct"`
+		}
+	}
+}
+
+type changesRow struct {
+	V1, V2                       string
+	N, Full, Min, FP, FN, TP, TN int
+	FPR, FNR                     float64
+	FullList                     []string `json:"full_list"`
+	MinList                      []string `json:"min_list"`
+}
+
+// TestChanges repeats the comparisons of all versions from the authors'
+// averages and intervals, and of µOpTime from the measurements.
+func TestChanges(t *testing.T) {
+	var doc changesFile
+	fixtures.JSON(t, fixtures.Path(t, "uoptime", "expected_changes.json.gz"), &doc)
+	suites := files{}
+	compared := 0
+	for project, strategies := range doc.Projects {
+		for strategy, c := range strategies {
+			pairs := map[string]map[string]optimize.Pair{}
+			for version, in := range c.Inputs {
+				pairs[version] = pairsOf(in["full"], in["min"])
+			}
+			var published []optimize.Comparison
+			for i, row := range c.Published {
+				got := optimize.Compare(pairs[row.V1], pairs[row.V2], doc.Threshold, true)
+				published = append(published, got)
+				sameComparison(t, project+" "+strategy, &got, row)
+				two := optimize.Compare(pairs[row.V1], pairs[row.V2], doc.Threshold, false)
+				sameComparison(t, project+" "+strategy+" two-sided", &two, c.TwoSided[i])
+				compared += 2
+			}
+			sameTable(t, project+" "+strategy, optimize.Sum(published), c.Table2.Full, c.Table2.Min,
+				c.Table2.FPR, c.Table2.FNR)
+			if strategy != "random" { // the authors' draws cannot be repeated
+				compared += measuredChanges(t, suites, strategy, c.Published, doc.Threshold)
+			}
+		}
+	}
+	t.Logf("%d comparisons of versions agree", compared)
+}
+
+func pairsOf(full, reduced map[string][]any) map[string]optimize.Pair {
+	pairs := map[string]optimize.Pair{}
+	of := func(v []any) optimize.Summary {
+		return optimize.Summary{Average: v[0].(float64), Low: v[1].(float64), High: v[2].(float64)}
+	}
+	for name, v := range full {
+		if r, both := reduced[name]; both {
+			pairs[name] = optimize.Pair{Full: of(v), Reduced: of(r)}
+		}
+	}
+	return pairs
+}
+
+func sameComparison(t *testing.T, what string, c *optimize.Comparison, want changesRow) {
+	t.Helper()
+	var full, reduced []string
+	for _, x := range c.Changes {
+		if x.Full != optimize.Unchanged {
+			full = append(full, x.Name)
+		}
+		if x.Reduced != optimize.Unchanged {
+			reduced = append(reduced, x.Name)
+		}
+	}
+	got := [...]int{c.Benchmarks, c.Full(), c.Reduced(), c.FP, c.FN, c.TP, c.TN}
+	if got != [...]int{want.N, want.Full, want.Min, want.FP, want.FN, want.TP, want.TN} ||
+		!near(c.FPR(), want.FPR, 1e-12) || !near(c.FNR(), want.FNR, 1e-12) ||
+		!slices.Equal(full, want.FullList) || !slices.Equal(reduced, want.MinList) {
+		t.Errorf("%s: %s to %s: %+v, want %+v", what, want.V1, want.V2, c, want)
+	}
+}
+
+func sameTable(t *testing.T, what string, r optimize.Rates, full, reduced int, fpr, fnr [3]float64) {
+	t.Helper()
+	got := []float64{r.FPRMin, r.FPRMax, r.FPRMedian, r.FNRMin, r.FNRMax, r.FNRMedian}
+	must.Be(t, r.Full == full && r.Reduced == reduced, what, r.Full, r.Reduced, "changes", full, reduced)
+	for i, want := range append(fpr[:], fnr[:]...) {
+		must.Be(t, math.Abs(100*got[i]-want) <= 0.005+1e-9, what, "rates", got, "want", fpr, fnr)
+	}
+}
+
+// measuredChanges computes a project's comparisons from the measurements.
+func measuredChanges(t *testing.T, suites files, strategy string, want []changesRow, limit float64) int {
+	t.Helper()
+	versions := []*optimize.Suite{suites.get(t, want[0].V1)}
+	for _, row := range want {
+		versions = append(versions, suites.get(t, row.V2))
+	}
+	o := optimize.Options{Metric: optimize.RMAD, Published: true, Workers: 4}
+	results, err := optimize.Optimize(versions[0], o, nil)
+	if strategy == "minimum" {
+		results, err = optimize.Choose(versions[0], optimize.Minimum, o)
+	}
+	must.Do(t, err)
+	list := must.Get(optimize.Versions(versions, results, limit, o))(t)
+	for i := range list {
+		sameComparison(t, "measured", &list[i], want[i])
+	}
+	return len(list)
 }

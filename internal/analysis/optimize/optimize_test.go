@@ -291,6 +291,55 @@ func TestFromDataset(t *testing.T) {
 	must.Get(Optimize(s, Options{}, nil))(t)
 }
 
+func TestChange(t *testing.T) {
+	at := func(v, half float64) Summary { return Summary{v, v - half, v + half} }
+	for _, c := range []struct {
+		name          string
+		before, after Summary
+		want          Direction
+	}{
+		{"slower", at(100, 1), at(110, 1), Slower},
+		{"faster", at(100, 1), at(90, 1), Faster},
+		{"too little", at(100, 0), at(103, 0), Unchanged},
+		{"overlap", at(100, 6), at(110, 6), Unchanged},
+		{"touching intervals do not overlap", at(100, 5), at(110, 5), Slower},
+		{"touching from above", at(100, 5), at(90, 5), Faster},
+		{"from zero", at(0, 0), at(1, 0), Slower},
+		{"NaN", at(math.NaN(), 1), at(1, 0), Unchanged},
+	} {
+		must.Equal(t, Change(c.before, c.after, DefaultChange), c.want, c.name)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	at := func(v float64) Summary { return Summary{v, v, v} }
+	before := map[string]Pair{}
+	after := map[string]Pair{"new": {}}
+	for name, v := range map[string][2]float64{"tp": {110, 110}, "fn": {110, 100}, "fp": {100, 110},
+		"tn": {100, 100}, "down": {90, 90}} {
+		before[name], after[name] = Pair{at(100), at(100)}, Pair{at(v[0]), at(v[1])}
+	}
+	two, one := Compare(before, after, DefaultChange, false), Compare(before, after, DefaultChange, true)
+	if two.Benchmarks != 5 || two.TP != 2 || two.FN != 1 || two.FP != 1 || two.TN != 1 || two.FPR() != 0.5 ||
+		math.Abs(two.FNR()-1./3) > 1e-15 || len(two.Changes) != 4 {
+		t.Errorf("%+v", two)
+	}
+	must.Be(t, one.TP == 1 && one.TN == 2, one)
+	none := Compare(nil, nil, 0.03, false)
+	must.Be(t, none.FPR() == 0 && none.FNR() == 0, none)
+	r := Sum(nil)
+	must.Be(t, math.IsNaN(r.FPRMedian), r)
+}
+
+func TestVersionsRefuseOtherLevels(t *testing.T) {
+	a, b := suiteOf(Position{3, 1, 1}, noise(1, 0)), suiteOf(Position{3, 1, 1}, noise(1, 0))
+	b.Levels = b.Levels[:1]
+	_, err := Versions([]*Suite{a, b}, nil, 0.03, Options{})
+	must.Fail(t, err, ErrData)
+	list, err := Versions([]*Suite{a}, nil, 0.03, Options{})
+	must.Be(t, err == nil && len(list) == 0, list, err)
+}
+
 func TestEvaluate(t *testing.T) {
 	s := suiteOf(Position{3, 2, 1}, noise(1, 0))
 	c, stable, err := Evaluate(s, 0, Position{9, 0, 5}, Options{Metric: CV})
@@ -336,6 +385,7 @@ func FuzzOptimize(f *testing.F) {
 				r.Confidence < 0 || r.Confidence > 1 {
 				t.Errorf("%+v", r)
 			}
+			must.Get(Versions([]*Suite{s, s}, []Result{r}, DefaultChange, o))(t)
 		}
 	})
 }

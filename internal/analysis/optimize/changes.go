@@ -1,0 +1,205 @@
+package optimize
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"krund/internal/analysis/arith"
+)
+
+// DefaultChange is the paper's minimum relevant performance change.
+const DefaultChange = 0.03
+
+// Direction is the sign of a performance change.
+type Direction int
+
+// The directions.
+const (
+	Faster    Direction = -1
+	Unchanged Direction = 0
+	Slower    Direction = 1
+)
+
+// Change reports the direction in which a benchmark's result changed, if it did: the averages
+// differ by more than limit, relative to the old one, and the intervals do not overlap (touching is
+// not overlapping). A result that is NaN never counts as changed.
+func Change(before, after Summary, limit float64) Direction {
+	change := (after.Average - before.Average) / before.Average
+	switch {
+	case change > limit && after.Low >= before.High:
+		return Slower
+	case change < -limit && after.High <= before.Low:
+		return Faster
+	}
+	return Unchanged
+}
+
+// Pair is the result of a benchmark with the full and with the reduced
+// configuration.
+type Pair struct{ Full, Reduced Summary }
+
+// Changed is a benchmark whose result changed.
+type Changed struct {
+	Name    string    `json:"key"`
+	Full    Direction `json:"full"`
+	Reduced Direction `json:"minimal"`
+}
+
+// Comparison is the comparison of two successive versions. The full configuration is the ground
+// truth. A change detected in the opposite direction counts as detected.
+type Comparison struct {
+	Before, After string
+	Benchmarks    int // with both results in both versions
+	TP, FP        int // changes with the reduced configuration: true, false
+	TN, FN        int // no change with it: true, false
+	Changes       []Changed
+}
+
+// FPR is the false positive rate FP/(FP+TN), 0 when there are no negatives.
+func (c *Comparison) FPR() float64 { return rate(c.FP, c.TN) }
+
+// FNR is the false negative rate FN/(FN+TP), 0 when there are no positives.
+func (c *Comparison) FNR() float64 { return rate(c.FN, c.TP) }
+
+// Full is the number of changes with the full configuration.
+func (c *Comparison) Full() int { return c.TP + c.FN }
+
+// Reduced is the number of changes with the reduced configuration.
+func (c *Comparison) Reduced() int { return c.TP + c.FP }
+
+func rate(wrong, right int) float64 {
+	if wrong+right == 0 {
+		return 0
+	}
+	return float64(wrong) / float64(wrong+right)
+}
+
+// Compare finds changes beyond limit in the benchmarks of both versions. With slowdowns, only
+// increases count.
+func Compare(before, after map[string]Pair, limit float64, slowdowns bool) Comparison {
+	var names []string
+	for name := range before {
+		if _, both := after[name]; both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	c := Comparison{Benchmarks: len(names), Changes: []Changed{}}
+	for _, name := range names {
+		x, y := before[name], after[name]
+		found := Changed{name, Change(x.Full, y.Full, limit), Change(x.Reduced, y.Reduced, limit)}
+		if slowdowns {
+			found.Full, found.Reduced = max(found.Full, Unchanged), max(found.Reduced, Unchanged)
+		}
+		switch full, reduced := found.Full != Unchanged, found.Reduced != Unchanged; {
+		case full && reduced:
+			c.TP++
+		case full:
+			c.FN++
+		case reduced:
+			c.FP++
+		default:
+			c.TN++
+			continue
+		}
+		c.Changes = append(c.Changes, found)
+	}
+	return c
+}
+
+// Rates aggregates comparisons as in the paper's Table 2.
+type Rates struct {
+	Full, Reduced                int // changes
+	FPRMin, FPRMax, FPRMedian    float64
+	FNRMin, FNRMax, FNRMedian    float64
+	TruePositives, FalsePositive int
+	FalseNegatives               int
+}
+
+// Sum aggregates comparisons; the rates are NaN when there are none.
+func Sum(comparisons []Comparison) Rates {
+	var r Rates
+	var fpr, fnr []float64
+	for i := range comparisons {
+		c := &comparisons[i]
+		r.Full += c.Full()
+		r.Reduced += c.Reduced()
+		r.TruePositives += c.TP
+		r.FalsePositive += c.FP
+		r.FalseNegatives += c.FN
+		fpr, fnr = append(fpr, c.FPR()), append(fnr, c.FNR())
+	}
+	r.FPRMin, r.FPRMax, r.FPRMedian = extremes(fpr)
+	r.FNRMin, r.FNRMax, r.FNRMedian = extremes(fnr)
+	return r
+}
+
+func extremes(x []float64) (low, high, middle float64) {
+	if len(x) == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(x))
+	return sorted[0], sorted[len(x)-1], arith.Median(sorted)
+}
+
+// Versions applies the minimal configurations of the first version to all versions, and compares
+// each version with the next. Benchmarks missing from the first version are skipped, and in a
+// comparison those without a value. results are those of Optimize for the first version, with the
+// same options. The errors are those of Optimize, and wrap ErrData when the versions differ in
+// their levels.
+func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]Comparison, error) {
+	o, err := o.Complete()
+	if err != nil {
+		return nil, err
+	}
+	chosen := map[string]Position{}
+	for i := range results {
+		chosen[results[i].Name] = results[i].Minimal.At
+	}
+	pairs := make([]map[string]Pair, len(versions))
+	for i, v := range versions {
+		if err := v.Check(); err != nil {
+			return nil, err
+		}
+		if !slices.Equal(v.Levels, versions[0].Levels) {
+			return nil, fmt.Errorf("%w: %s and %s do not repeat on the same levels", ErrData,
+				versions[0].Source, v.Source)
+		}
+		pairs[i] = pairsOf(v, chosen, o)
+	}
+	var list []Comparison
+	for i := range max(len(versions)-1, 0) {
+		c := Compare(pairs[i], pairs[i+1], limit, o.Published)
+		c.Before, c.After = versions[i].Source, versions[i+1].Source
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// pairsOf estimates the benchmarks of a version with both configurations.
+func pairsOf(v *Suite, chosen map[string]Position, o Options) map[string]Pair {
+	list := make([]Pair, len(v.Benchmarks))
+	each(len(list), o.Workers, nil, func(i int) {
+		s := newSearch(v, i, o)
+		at, ok := chosen[s.benchmark.Name]
+		if !ok {
+			return
+		}
+		need := o.Metric.interval()
+		full, reduced := s.estimate(s.benchmark.Full, need), s.estimate(at, need)
+		list[i] = Pair{full.Summary(o.Metric), reduced.Summary(o.Metric)}
+	})
+	pairs := map[string]Pair{}
+	for i, p := range list {
+		name := v.Benchmarks[i].Name
+		if _, ok := chosen[name]; ok && p.Full.known() && p.Reduced.known() {
+			pairs[name] = p
+		}
+	}
+	return pairs
+}
+
+func (s Summary) known() bool {
+	return !math.IsNaN(s.Average) && !math.IsNaN(s.Low) && !math.IsNaN(s.High)
+}

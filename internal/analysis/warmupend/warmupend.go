@@ -1,0 +1,150 @@
+// Package warmupend judges where policies end the warm-up of process executions, against starts of
+// the steady state that are known from elsewhere: annotations, or steps that were injected. The
+// judgments are those of Traini, Cortellessa, Di Pompeo and Tucci, "Towards effective assessment of
+// steady state performance in Java software: are we there yet?", EMSE 2023. Start reading at [Of].
+package warmupend
+
+import (
+	"math"
+
+	"krund/internal/analysis/parallel"
+	"krund/internal/analysis/stability"
+)
+
+// Tolerance is the largest error of an end of warm-up that counts as right, in steps: with steps of
+// a second, the study's 5 s.
+const Tolerance = 5
+
+// Deviation is the smallest relative error of a result that counts.
+const Deviation = 0.05
+
+// LabeledSeries is a series whose steady state is known to begin at an iteration.
+type LabeledSeries struct {
+	Key    string
+	Number int       // from 1
+	Values []float64 // seconds
+	Start  int       // first steady iteration, from 0
+}
+
+// Row counts what a policy does.
+type Row struct {
+	Policy     string `json:"policy"`
+	Executions int    `json:"executions"`
+	Within     int    `json:"within"`    // the end of warm-up is at most Tolerance steps off
+	Early      int    `json:"too_early"` // by more than that
+	Late       int    `json:"too_late"`
+	None       int    `json:"no_end"`     // the policy finds no steady state
+	Off        int    `json:"result_off"` // the result differs by more than Deviation
+}
+
+// Count counts an execution: the error of its end of warm-up in steps, and whether its result is
+// off.
+func (r *Row) Count(steps float64, off bool) {
+	r.Executions++
+	switch {
+	case math.Abs(steps) <= Tolerance:
+		r.Within++
+	case steps < 0:
+		r.Early++
+	default:
+		r.Late++
+	}
+	if off {
+		r.Off++
+	}
+}
+
+// IsOff reports whether a result is off: the interval of its ratio to the steady one does not
+// contain 1, and the middle of the interval is farther than Deviation from it.
+func IsOff(low, high float64) bool {
+	return math.Abs((low+high)/2-1) > Deviation && (low > 1 || high < 1)
+}
+
+// Of applies all policies to executions, on the given number of goroutines. p holds the step and
+// the limits. Executions that are too short for the longest warm-up and a measurement are left out;
+// their number is short.
+func Of(list []LabeledSeries, p stability.Parameters, workers int) (rows []Row, short int, err error) {
+	if err := p.Check(); err != nil {
+		return nil, 0, err
+	}
+	var long []LabeledSeries
+	var cuts []cut
+	for _, e := range list {
+		if err := stability.CheckSeries(e.Values); err != nil {
+			return nil, 0, err
+		}
+		s := stability.Cut(e.Values, p.Step, p.Batch)
+		if s.Len() < p.WarmupMax+p.Measure {
+			short++
+			continue
+		}
+		long, cuts = append(long, e), append(cuts, cut{e, s})
+	}
+	starts, err := found(long, workers)
+	if err != nil {
+		return nil, 0, err
+	}
+	ends := make([][]end, len(long))
+	parallel.Each(len(long), workers, func(i int) { ends[i] = endsOf(cuts[i], starts[i], p) })
+	for _, name := range names() {
+		rows = append(rows, Row{Policy: name})
+	}
+	for i := range ends {
+		for k, at := range ends[i] {
+			if at.warmup < 0 {
+				rows[k].Executions++
+				rows[k].None++
+				continue
+			}
+			rows[k].Count(cuts[i].off(at, p))
+		}
+	}
+	return rows, short, nil
+}
+
+// cut is an execution divided into steps.
+type cut struct {
+	LabeledSeries
+	steps *stability.Steps
+}
+
+// end is where a policy ends warm-up and measurement, in iterations; warmup is -1 if it never does.
+type end struct{ warmup, measured int }
+
+// off returns the error of an end of warm-up in steps, and whether the result is off. Like the
+// study, it does not count the first steady iteration.
+func (c cut) off(at end, p stability.Parameters) (steps float64, off bool) {
+	from, to, sign := c.Start+1, at.warmup, 1.0
+	if to < from {
+		from, to, sign = to, from, -1
+	}
+	to = min(to, len(c.Values))
+	if p.Step.Iterations > 0 {
+		steps = float64(to-from) / float64(p.Step.Iterations)
+	} else {
+		steps = c.steps.Duration(from, to) / p.Step.Seconds
+	}
+	low, high := ratio(c.Values[at.warmup:at.measured], c.Values[c.Start:])
+	return sign * steps, IsOff(low, high)
+}
+
+// ratio returns the 95 % interval of the ratio of two means, by the delta method.
+func ratio(a, b []float64) (low, high float64) {
+	x, dx := mean(a)
+	y, dy := mean(b)
+	const quantile = 1.959964 // of the normal distribution
+	half := quantile * math.Hypot(dx/x, dy/y)
+	return x / y * math.Exp(-half), x / y * math.Exp(half)
+}
+
+// mean returns the mean of values and its standard error.
+func mean(values []float64) (m, err float64) {
+	n := float64(len(values))
+	for _, v := range values {
+		m += v / n
+	}
+	for _, v := range values {
+		err += (v - m) * (v - m)
+	}
+	return m, math.Sqrt(err / max(n-1, 1) / n)
+}
