@@ -31,8 +31,8 @@ func (a *app) plan(c *cobra.Command, args []string, o checkOptions) error {
 		limit = p.SlotsTotal
 	}
 	if o.format == "json" {
-		return a.console().PlanJSON(p, summary.PlanSlots(cfg), limit)
+		return a.console().PlanJSON(p, summary.PlanSlots(a.fsys, cfg, path), limit)
 	}
-	a.console().Plan(p, summary.PlanSlots(cfg), limit)
+	a.console().Plan(p, summary.PlanSlots(a.fsys, cfg, path), limit)
 	return nil
 }

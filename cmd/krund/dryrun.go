@@ -20,7 +20,7 @@ func dryRun(o runOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	left, err := leftIn(o.directory, cfg)
+	left, growth, err := leftIn(o.directory, cfg)
 	if err != nil {
 		return err
 	}
@@ -35,6 +35,9 @@ func dryRun(o runOptions, stdout io.Writer) error {
 	fmt.Fprintf(stdout, "would run %d of %s of %s, %s, with results in %s\n", left,
 		display.Count(cfg.Slots(), "process execution"), display.Count(len(cfg.Keys()), "key"), how,
 		o.directory)
+	if growth != "" {
+		fmt.Fprintln(stdout, growth)
+	}
 	for _, k := range cfg.Keys() {
 		fmt.Fprintf(stdout, "  run   %s, %s of %s\n", k,
 			display.Count(cfg.Executions(k), "execution"),
@@ -48,32 +51,37 @@ func dryRun(o runOptions, stdout io.Writer) error {
 	return nil
 }
 
-// leftIn returns how many slots of the experiment in dir are left to run; all if it has not begun.
-func leftIn(dir string, cfg *config.Config) (int, error) {
+// leftIn returns how many slots of the experiment in dir are left to run, all if it has not begun,
+// and a sentence about how it would grow before that; "" if it would not.
+func leftIn(dir string, cfg *config.Config) (left int, growth string, err error) {
 	f, err := directory.Open(durable.OS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return cfg.Slots(), nil
+		return cfg.Slots(), "", nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	s, err := schedule.Open(f.FS(), f.Schedule(), false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return cfg.Slots(), nil
+		return cfg.Slots(), "", nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	defer s.Close()                   //nolint:errcheck // read-only
 	quick := config.IsQuick(cfg.Text) // replaces an earlier one
-	if _, other := f.AsBegun(cfg, s.Header().ConfigHash); other != nil && quick {
-		return cfg.Slots(), nil
-	} else if other != nil {
-		return 0, other
+	_, other := f.AsBegun(cfg, s.Header().ConfigHash)
+	switch {
+	case other != nil && quick:
+		return cfg.Slots(), "", nil
+	case other != nil && other.Was != nil:
+		growth = other.Growth(cfg.Slots())
+	case other != nil:
+		return 0, "", other
 	}
 	sum, err := s.Summarize()
-	if left := sum.Total() - sum.Final(); left > 0 || err != nil || !quick {
-		return left, err
+	if left = cfg.Slots() - sum.Final(); left > 0 || err != nil || !quick {
+		return left, growth, err
 	}
-	return cfg.Slots(), nil
+	return cfg.Slots(), "", nil
 }

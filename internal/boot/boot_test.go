@@ -145,12 +145,12 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 
 func TestAnotherConfigurationIsRefused(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
-	s.oneBoot(parse(t, experimentText("executions = 1\nreboot = \"none\"")), fsys)
-	changed := parse(t, experimentText("executions = 2\nreboot = \"none\""))
+	s.oneBoot(parse(t, experimentText("executions = 2\nreboot = \"none\"")), fsys)
+	changed := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	_, err := Run(t.Context(), changed, dir, config.RebootNone, s.system(fsys))
 	var other *directory.OtherConfig
 	if !errors.As(err, &other) || len(other.Changes) != 1 ||
-		other.Changes[0].String() != "experiment.executions was 1 and is 2 (line 4)" {
+		other.Changes[0].String() != "experiment.executions was 2 and is 1 (line 4)" {
 		t.Errorf("error %v, want the key that differs", err)
 	}
 }

@@ -110,8 +110,13 @@ func (x *experiment) accept(ctx context.Context) error {
 		return nil // nothing was measured
 	}
 	last := x.editions[len(x.editions)-1]
-	next := identity.Edition{Number: last.Number + 1, Began: x.Clock.Now().UTC(), Varies: last.Varies}
-	if !x.hooked() {
+	next, err := identity.Next(x.editions, x.Clock.Now())
+	if err != nil {
+		return err
+	}
+	if x.hooked() {
+		next.Programs = nil
+	} else {
 		now, err := x.Programs.Read(ctx)
 		if err != nil {
 			return err
@@ -121,7 +126,6 @@ func (x *experiment) accept(ctx context.Context) error {
 			x.Log.Info("no program has changed; there is nothing to accept")
 			return nil
 		}
-		next.Programs = maps.Clone(last.Programs)
 		for _, c := range changes {
 			delete(next.Programs, c.Name)
 			if is, there := now[c.Name]; there {
@@ -237,7 +241,7 @@ func (x *experiment) adopt(ctx context.Context) ([]identity.Edition, error) {
 	if !there {
 		return nil, nil
 	}
-	hashes, number := newest.Machine.Fingerprint, max(newest.Edition, 1)
+	hashes, number := newest.Machine.Fingerprint, min(max(newest.Edition, 1), identity.MaxEdition)
 	if number == 1 {
 		text, err := durable.ReadFile(x.FS, x.directory.Fingerprint())
 		var origin map[string]string

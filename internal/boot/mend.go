@@ -13,7 +13,11 @@ func (x *experiment) mend() error {
 	if err := x.schedule.Close(); err != nil {
 		return err
 	}
-	report, repairErr := schedule.Repair(x.FS, x.directory.Schedule(), x.source())
+	var report schedule.RepairReport
+	source, repairErr := x.source()
+	if repairErr == nil {
+		report, repairErr = schedule.Repair(x.FS, x.directory.Schedule(), source)
+	}
 	// even if the repair failed: mails are counted in the header
 	s, err := schedule.Open(x.FS, x.directory.Schedule(), true)
 	if err == nil {
@@ -31,11 +35,15 @@ func (x *experiment) mend() error {
 
 // source returns what damaged slots are rebuilt from. It does not rebuild the header: if both
 // copies are lost, the schedule cannot be opened, and a person must decide.
-func (x *experiment) source() schedule.Source {
-	return schedule.NewSource(x.cfg, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()),
+func (x *experiment) source() (schedule.Source, error) {
+	stages, err := x.stages()
+	if stages == nil {
+		stages = schedule.StagesOf(x.cfg)
+	}
+	return schedule.NewSource(stages, schedule.NewHeader(x.cfg, schedule.Facts{}, x.Clock.Now()),
 		func(slot int) (schedule.History, error) {
 			return schedule.ReadHistory(x.reader, slot, schedule.MaxAttempts)
-		})
+		}), err
 }
 
 // current is schedule.Current, but repairs damaged slots.

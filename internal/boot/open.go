@@ -79,33 +79,41 @@ func (x *experiment) openSchedule(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	same, other := x.directory.AsBegun(x.cfg, s.Header().ConfigHash)
-	if x.outdated(ctx, s, other) {
-		if err := errors.Join(s.Close(), x.discard()); err != nil {
+	x.schedule = s
+	if err := x.completeGrowth(); err != nil { // that a power cut has interrupted
+		return err
+	}
+	same, other := x.directory.AsBegun(x.cfg, x.schedule.Header().ConfigHash)
+	if x.outdated(ctx, x.schedule, other) {
+		err := errors.Join(s.Close(), x.discard())
+		if x.schedule = nil; err != nil {
 			return err
 		}
 		return x.start(ctx)
 	}
-	x.schedule = s
 	if damage := s.HeaderDamage(); damage != nil {
 		x.Log.Warn("one of the two copies of the schedule's header is damaged; the other one is used",
 			"error", damage)
 	}
-	if other != nil {
+	if same != nil {
+		x.cfg = same
+	} else if other.Was == nil {
 		return other
 	}
-	x.cfg = same
 	if err := x.notNewer(); err != nil {
 		return err
 	}
-	n, err := rerun.Complete(x.directory, s)
+	n, err := rerun.Complete(x.directory, x.schedule)
 	if n > 0 {
 		x.Log.Info("completed a request for reruns that was interrupted", "slots", n)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = x.openEditions(ctx)
 	}
-	return x.openEditions(ctx)
+	if err == nil && same == nil {
+		err = x.grow(ctx, other)
+	}
+	return err
 }
 
 // lookBack is how many slots notNewer examines. Earlier ones may have been skipped and have no
@@ -168,7 +176,8 @@ func (x *experiment) start(ctx context.Context) error {
 		Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
 		Sensors: max(len(sensors), schedule.SpareSensors),
 	}
-	err = schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(), schedule.PlanOf(x.cfg))
+	err = schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(),
+		schedule.PlanOf(schedule.StagesOf(x.cfg)))
 	if err != nil {
 		return fmt.Errorf("create the schedule: %w", err)
 	}

@@ -15,8 +15,9 @@
 //
 // # The file
 //
-// The file is text, and its size never changes after creation. A sector is 512 bytes. Numbers are
-// decimal, padded with zeros to a fixed number of digits.
+// The file is text, and its size never changes after creation, except by Extend, which replaces the
+// file by a longer one. A sector is 512 bytes. Numbers are decimal, padded with zeros to a fixed
+// number of digits.
 //
 //	offset 0            header copy A, first sector
 //	offset 512          header copy B, first sector
@@ -103,6 +104,18 @@
 //	seeded in the same way
 //	then, group by group in this new order, the members are shuffled, with
 //	numbers that the same generator draws next
+//
+// An experiment that grows goes on with a further [Stage]: another configuration, and the number of
+// the slot from which on it plans. The slots before that stay as they are: they end with the last
+// one that was begun or, in an experiment with arms, with its block. After them come the executions
+// that the new configuration plans and that are not among them:
+//
+//	first those of the round in which the last of these slots is, in the order of the new
+//	configuration's round
+//	then the other rounds in ascending order, each in the order of the new configuration's round;
+//	if a part of one of them is among the slots before (the experiment has got further keys), these
+//	rounds are shuffled, unless the order is round-robin, with the generator seeded with the seed as
+//	the high and the complement of the number of the slots before as the low half
 //
 // testdata contains orders; they must never change.
 //

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 )
 
@@ -54,25 +53,6 @@ func Plan(keys []key.Key, executions func(key.Key) int, order string, seed uint6
 					return
 				}
 				index++
-			}
-		}
-	}
-}
-
-// PlanOf is the Plan of a configuration: with a shard, the slots of its rounds, in their order and
-// with their numbers.
-func PlanOf(cfg *config.Config) iter.Seq[Slot] {
-	e := cfg.Experiment
-	return func(yield func(Slot) bool) {
-		index := 0
-		for s := range Plan(cfg.Keys(), cfg.Planned, e.Order, e.Seed) {
-			if !e.Shard.Has(s.Pexec) {
-				continue
-			}
-			s.Index = index
-			index++
-			if !yield(s) {
-				return
 			}
 		}
 	}

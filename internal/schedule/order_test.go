@@ -244,7 +244,7 @@ y = { parameter = 1, executions = 2 }
 `
 	plan := func(shard string) []Slot {
 		c := must.Get(config.Parse("/x.toml", []byte(fmt.Sprintf(text, shard)), "host", nil))(t)
-		slots := slices.Collect(PlanOf(c))
+		slots := slices.Collect(PlanOf(StagesOf(c)))
 		must.Equal(t, len(slots), c.Slots(), shard, "slots, Slots says")
 		for i := range slots {
 			must.Need(t, slots[i].Index == i, shard, "slot", i, "has index", slots[i].Index)

@@ -38,12 +38,12 @@ func NewHeader(cfg *config.Config, facts Facts, now time.Time) Header {
 	return h
 }
 
-// NewSource returns what the schedule of cfg is rebuilt from. header is used only if both copies
-// are lost; history returns the records of a slot.
-func NewSource(cfg *config.Config, header Header, history func(slot int) (History, error)) Source {
+// NewSource returns what the schedule of an experiment is rebuilt from. header is used only if both
+// copies are lost; history returns the records of a slot.
+func NewSource(stages []Stage, header Header, history func(slot int) (History, error)) Source {
 	return Source{
 		Header: header,
-		Plan:   PlanOf(cfg),
+		Plan:   PlanOf(stages),
 		State: func(planned Slot) (Slot, error) {
 			h, err := history(planned.Index)
 			if err != nil {

@@ -15,6 +15,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/internal/schedule"
 )
 
 // Program is what the files of one name contain.
@@ -27,13 +28,21 @@ type Program struct {
 func (p Program) Equal(q Program) bool { return p.SHA256 == q.SHA256 && maps.Equal(p.Files, q.Files) }
 
 // Edition is the programs of an experiment from one time on. A new edition begins when a person
-// accepts that they have changed. Results of different programs are never pooled.
+// accepts that they have changed; results of different programs are never pooled. One also begins,
+// with the same programs, when the experiment grows.
 type Edition struct {
-	Number   int                `json:"edition"`          // from 1
+	Number   int                `json:"edition"`          // 1 to MaxEdition
 	Began    time.Time          `json:"began"`            // UTC
 	Programs map[string]Program `json:"programs"`         // by name in the fingerprint, with Prefix
 	Varies   []string           `json:"varies,omitempty"` // names that each execution has its own of
+	// Config is the text of the configuration by which the experiment grew, and From the first slot
+	// that it planned. In an experiment that grew, the first edition has what it was begun with.
+	Config string `json:"config,omitempty"`
+	From   int    `json:"from_slot,omitempty"`
 }
+
+// MaxEdition bounds the number of editions: far more than a person accepts or adds.
+const MaxEdition = 999_999
 
 // editionsFormat is the version of the file of editions.
 const editionsFormat = 1
@@ -60,16 +69,67 @@ func LoadEditions(fsys durable.FS, path string) ([]Edition, error) {
 	case file.Format < 1 || len(file.Editions) == 0:
 		err = fmt.Errorf("it has no editions")
 	}
-	for i, e := range file.Editions {
-		if err == nil && (e.Number < 1 || i > 0 && e.Number <= file.Editions[i-1].Number) {
-			err = fmt.Errorf("edition %d follows another one", e.Number)
-		}
+	if err == nil {
+		err = checkEditions(file.Editions)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s does not say which programs the experiment measures: %w; restore it from "+
 			"a copy, or remove it: the newest record and the fingerprint then say so", path, err)
 	}
 	return file.Editions, nil
+}
+
+// checkEditions checks the numbers of editions, of which there is one.
+func checkEditions(editions []Edition) error {
+	last := Edition{}
+	for i, e := range editions {
+		switch {
+		case e.Number <= last.Number:
+			return fmt.Errorf("edition %d follows another one", e.Number)
+		case e.Number > MaxEdition:
+			return fmt.Errorf("edition %d is none that krund can have made: they end with %d", e.Number,
+				MaxEdition)
+		case e.From < last.From || e.From > schedule.MaxSlots || e.From > 0 && e.Config == "":
+			return fmt.Errorf("edition %d grows from slot %d on, and edition %d from slot %d on", e.Number,
+				e.From, last.Number, last.From)
+		case i > 0 && e.Config != "" && editions[0].Config == "":
+			return fmt.Errorf("edition %d grows from a configuration that is not there", e.Number)
+		}
+		if e.Config != "" {
+			last.From = e.From
+		}
+		last.Number = e.Number
+	}
+	return nil
+}
+
+// Next returns the edition after the last one, which begins now. It is an error if there are too
+// many.
+func Next(editions []Edition, now time.Time) (Edition, error) {
+	last := editions[len(editions)-1]
+	if last.Number >= MaxEdition {
+		return Edition{}, fmt.Errorf("the experiment has its last edition, %d; start another experiment",
+			last.Number)
+	}
+	return Edition{Number: last.Number + 1, Began: now.UTC(), Programs: maps.Clone(last.Programs),
+		Varies: last.Varies}, nil
+}
+
+// Stages returns the stages of an experiment that grew, the first of which is what it was begun
+// with; nil if it did not grow. parse reads the text of a configuration.
+func Stages(editions []Edition, parse func(text string) (*config.Config, error)) ([]schedule.Stage, error) {
+	var stages []schedule.Stage
+	for _, e := range editions {
+		if e.Config == "" {
+			continue
+		}
+		cfg, err := parse(e.Config)
+		if err != nil {
+			return nil, fmt.Errorf("the configuration of edition %d cannot be read: %w", e.Number, err)
+		}
+		stages = append(stages, schedule.Stage{Config: cfg, From: e.From})
+	}
+	return stages, nil
 }
 
 // StoreEditions stores the editions durably.

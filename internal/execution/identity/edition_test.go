@@ -1,6 +1,8 @@
 package identity
 
 import (
+	"time"
+
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,6 +14,7 @@ import (
 
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -164,5 +167,51 @@ func TestEachItsOwn(t *testing.T) {
 	for hashes, want := range map[string]bool{"": false, "abcd": false, "abcde": true, "abcda": false,
 		"abcdefa": false, "abcdefg": true} {
 		must.Be(t, EachItsOwn(strings.Split(hashes, "")) == want, hashes, !want)
+	}
+}
+
+// TestEditionsOfAFile: the numbers of a file that somebody has written are checked before krund
+// counts on from them.
+func TestEditionsOfAFile(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"edition": 1}, {"edition": 3}`:                                                               "",
+		`{"edition": 1, "config": "a"}, {"edition": 2, "config": "b", "from_slot": 4}`:                 "",
+		`{"edition": 9223372036854775807}`:                                                             "none that krund can have made",
+		`{"edition": 1}, {"edition": 1000000}`:                                                         "none that krund can have made",
+		`{"edition": 0}`:                                                                               "edition 0 follows another one",
+		`{"edition": 2}, {"edition": 2}`:                                                               "edition 2 follows another one",
+		`{"edition": 1}, {"edition": 2, "config": "b"}`:                                                "a configuration that is not there",
+		`{"edition": 1, "config": "a"}, {"edition": 2, "from_slot": 4}`:                                "grows from slot 4",
+		`{"edition": 1, "config": "a"}, {"edition": 2, "config": "b", "from_slot": -1}`:                "grows from slot -1",
+		`{"edition": 1, "config": "a", "from_slot": 5}, {"edition": 2, "config": "b", "from_slot": 4}`: "edition 1 from slot 5",
+		`{"edition": 1, "config": "a"}, {"edition": 2, "config": "b", "from_slot": 1000000000000}`:     "grows from slot",
+	} {
+		fsys := crashfs.New("/x")
+		fsys.Put("/x/editions.json", []byte(`{"format": 1, "editions": [`+text+"]}"))
+		_, err := LoadEditions(fsys, "/x/editions.json")
+		if want == "" {
+			must.Do(t, err, text)
+		} else {
+			must.Refuse(t, err, want, text)
+		}
+	}
+	_, err := Next([]Edition{{Number: MaxEdition}}, time.Now())
+	must.Refuse(t, err, "has its last edition", "one more")
+}
+
+// TestAGrownExperimentHasOneNumber: growing changes no program, also of a key of which no file is
+// known; a change that a person accepts does.
+func TestAGrownExperimentHasOneNumber(t *testing.T) {
+	k := key.Key{Benchmark: "b", VM: "C", Variant: "v"}
+	for accepted, want := range map[bool]int{false: 0, true: 1} {
+		latest := Latest{Editions: []Edition{{Number: 1, Config: "a"}, {Number: 2, Config: "b"}, {Number: 3}}}
+		if !accepted {
+			latest.Editions[2].Config = "c"
+		}
+		for i := range 3 {
+			latest.Add(&results.Record{Key: k, Slot: i, Attempt: 1, Pexec: i + 1, Edition: i + 1})
+		}
+		others, _ := latest.Others()
+		must.Equal(t, len(others) > 0, want > 0, "others with an accepted change", accepted)
 	}
 }

@@ -127,7 +127,7 @@ func (l *Latest) others(k key.Key) (list []results.Name, last int, changes []Cha
 	all, varies, apart := Names(k), l.varies(runs), false
 	is := l.programs(after, all).Programs
 	for _, r := range slices.Backward(runs) {
-		if r.edition > 0 && r.edition == after.edition { // the same programs
+		if r.edition > 0 && l.accepted(r.edition) == l.accepted(after.edition) { // the same programs
 			if apart {
 				list = append(list, r.name)
 			}
@@ -165,12 +165,29 @@ func (l *Latest) others(k key.Key) (list []results.Name, last int, changes []Cha
 	return list, last, changes
 }
 
+// accepted returns the number of the edition whose programs an edition has: that of the last one at
+// which the experiment did not only grow.
+func (l *Latest) accepted(edition int) int {
+	i, known := l.find(edition)
+	for known && i > 0 && l.Editions[i].Config != "" {
+		i--
+	}
+	if known {
+		return l.Editions[i].Number
+	}
+	return edition
+}
+
+func (l *Latest) find(edition int) (i int, known bool) {
+	return slices.BinarySearchFunc(l.Editions, edition, func(e Edition, number int) int {
+		return cmp.Compare(e.Number, number)
+	})
+}
+
 // programs returns what an execution ran, of these names only: an edition has the programs of all
 // keys.
 func (l *Latest) programs(r run, names []string) Edition {
-	i, known := slices.BinarySearchFunc(l.Editions, r.edition, func(e Edition, number int) int {
-		return cmp.Compare(e.Number, number)
-	})
+	i, known := l.find(r.edition)
 	if !known {
 		return Adopt(r.edition, r.hashes, nil)
 	}

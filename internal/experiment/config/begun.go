@@ -42,11 +42,7 @@ func (c Change) String() string {
 // and other ways to write the same value do not count. Otherwise it returns the changes, in the
 // order of c's text. The error is Errors, if what the experiment was begun with cannot be read.
 func (c *Config) AsBegun(was []byte) (*Config, []Change, error) {
-	old, err := Stored(c.shown, was, c.Hostname, c.settings)
-	if err != nil {
-		return nil, nil, err
-	}
-	now, err := Stored(c.shown, []byte(c.Text), c.Hostname, c.settings) // c may have another reboot mode
+	old, now, err := c.both(was)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,12 +52,18 @@ func (c *Config) AsBegun(was []byte) (*Config, []Change, error) {
 		same.Text, same.Hash = old.Text, old.Hash
 		return &same, nil, nil
 	}
-	changes := changesOf("", old.merged(), now.merged())
-	slices.SortStableFunc(changes, func(a, b Change) int { return a.Line - b.Line })
+	changes := changesBetween(old, now)
 	if len(changes) == 0 {
 		changes = []Change{{Key: "the order of the keys", Was: listOf(old.keys), Is: listOf(now.keys)}}
 	}
 	return nil, changes, nil
+}
+
+// changesBetween returns what differs in the texts, in the order of the one now.
+func changesBetween(old, now *Config) []Change {
+	changes := changesOf("", old.merged(), now.merged())
+	slices.SortStableFunc(changes, func(a, b Change) int { return a.Line - b.Line })
+	return changes
 }
 
 // means reports whether two configurations, read at one place for one machine, plan and do the

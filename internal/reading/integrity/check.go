@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,8 +70,10 @@ type check struct {
 	pending   []int          // slots of a request for reruns that was interrupted, in ascending order
 	strangers []results.Name // records that do not belong to their slot's process execution
 
-	config *config.Config // nil if there is no usable one
-	header *schedule.Header
+	config  *config.Config   // nil if there is no usable one
+	stages  []schedule.Stage // of an experiment that grew, the present one last
+	earlier []string         // the hashes of its configurations
+	header  *schedule.Header
 }
 
 // history is what the records contain about one slot.
@@ -356,14 +359,14 @@ func (c *check) configs() {
 		want = c.header.ConfigHash
 		if c.config != nil && c.config.Hash != want {
 			c.report.problem(ConfigDiffers, configFile, "it is not the text from which the schedule was "+
-				"created", copyFix+"; the configuration of an experiment cannot be changed; start another "+
-				"experiment")
+				"created", copyFix+"; krund takes what an experiment grows by from the file beside the "+
+				"directory, not from this copy")
 		}
 	} else if c.config != nil {
 		want = c.config.Hash
 	}
 	for hash, name := range c.hashes {
-		if want != "" && hash != want {
+		if want != "" && hash != want && !slices.Contains(c.earlier, hash) {
 			c.report.record(RecordConfig, name, "this record, and perhaps others, was measured with "+
 				"another configuration (hash "+hash+")",
 				"move records of other experiments out of the directory")

@@ -78,6 +78,9 @@ func (m *mending) hash() string {
 	if m.header != nil {
 		return m.header.ConfigHash
 	}
+	if n := len(m.earlier); n > 0 {
+		return m.earlier[n-1]
+	}
 	if len(m.hashes) == 1 {
 		for h := range m.hashes {
 			return h
@@ -276,7 +279,7 @@ func (m *mending) describe(r schedule.RepairReport) []string {
 
 // source returns the source for rebuilding the schedule. All records are already loaded.
 func (m *mending) source() schedule.Source {
-	return schedule.NewSource(m.config, schedule.NewHeader(m.config, m.facts, m.o.Now),
+	return schedule.NewSource(m.planned(), schedule.NewHeader(m.config, m.facts, m.o.Now),
 		func(slot int) (schedule.History, error) {
 			if past := m.slots[slot]; past != nil {
 				return past.History, nil

@@ -47,6 +47,7 @@ const (
 	RerunDamaged     Code = "rerun_damaged"      // the list of the slots to run again cannot be read
 	KeptReplaced     Code = "kept_replaced"      // a note: a rerun has replaced the record
 	UnfinishedRecord Code = "unfinished_records" // a note: krund finishes the slot at its next start
+	GrowthUnfinished Code = "growth_unfinished"  // a note: krund completes it at its next start
 )
 
 // Defect is one inconsistency.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
 )
@@ -18,6 +19,9 @@ func (c *check) schedule() {
 	s, err := schedule.Open(c.fsys, c.directory.Schedule(), false)
 	if err != nil {
 		c.unopened(err)
+		if c.config != nil {
+			c.grown(c.config.Hash)
+		}
 		for _, index := range slices.Sorted(maps.Keys(c.slots)) {
 			c.twice(c.slots[index])
 		}
@@ -32,6 +36,7 @@ func (c *check) schedule() {
 				"repair` does, too")
 	}
 	c.bestHost(header.Slots)
+	c.grown(header.ConfigHash)
 	next, stop := iter.Pull(c.plan(header))
 	defer stop()
 	planGiven := false
@@ -100,7 +105,40 @@ func (c *check) plan(h schedule.Header) iter.Seq[schedule.Slot] {
 	if c.config == nil || c.config.Hash != h.ConfigHash {
 		return func(func(schedule.Slot) bool) {}
 	}
-	return schedule.PlanOf(c.config)
+	return schedule.PlanOf(c.planned())
+}
+
+// planned returns the stages of the experiment, whose configuration is known.
+func (c *check) planned() []schedule.Stage {
+	if c.stages == nil {
+		return schedule.StagesOf(c.config)
+	}
+	return c.stages
+}
+
+// grown finds the stages of an experiment that grew, up to the configuration with this hash, which
+// is that of the schedule.
+func (c *check) grown(hash string) {
+	if c.config == nil {
+		return
+	}
+	stages, err := identity.Stages(c.latest.Editions, c.config.Earlier)
+	if err != nil {
+		c.report.problem(EditionsBad, filepath.Base(c.directory.Editions()), err.Error(), copyFix)
+		return
+	}
+	i := slices.IndexFunc(stages, func(s schedule.Stage) bool { return s.Config.Hash == hash })
+	if i < 0 {
+		return
+	}
+	for _, s := range stages {
+		c.earlier = append(c.earlier, s.Config.Hash)
+	}
+	if i < len(stages)-1 || c.config.Hash != hash {
+		c.report.note(GrowthUnfinished, filepath.Base(c.directory.Editions()), "the power failed while the "+
+			"experiment grew", "nothing: krund completes that at its next start")
+	}
+	c.config, c.stages = stages[i].Config, stages[:i+1]
 }
 
 // compare compares a slot with its records. While krund runs, a slot may have changed since its

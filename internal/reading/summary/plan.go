@@ -71,10 +71,22 @@ type PlanSlot struct {
 	Key   string `json:"key"`
 }
 
-// PlanSlots yields the slots of an experiment's plan in order; there may be millions.
-func PlanSlots(cfg *config.Config) iter.Seq[PlanSlot] {
+// PlanSlots yields the slots of the plan of the configuration at path in order; there may be
+// millions. If the experiment grew, its editions say in which order.
+func PlanSlots(fsys durable.FS, cfg *config.Config, path string) iter.Seq[PlanSlot] {
+	stages := schedule.StagesOf(cfg)
+	if e, err := experiment.Open(fsys, directory.For(path)); err == nil {
+		editions, err := identity.LoadEditions(fsys, e.Editions())
+		grown, unread := identity.Stages(editions, cfg.Earlier)
+		if err == nil && unread == nil && len(grown) > 0 {
+			now := grown[len(grown)-1].Config
+			if same, _, err := cfg.AsBegun([]byte(now.Text)); err == nil && same != nil {
+				stages = grown
+			}
+		}
+	}
 	return func(yield func(PlanSlot) bool) {
-		for slot := range schedule.PlanOf(cfg) {
+		for slot := range schedule.PlanOf(stages) {
 			if !yield(PlanSlot{Slot: slot.Index, Pexec: slot.Pexec, Key: slot.Key.String()}) {
 				return
 			}
@@ -182,7 +194,13 @@ func (p *Plan) progress(fsys durable.FS, cfg *config.Config) (*survey, []Sample,
 		return nil, nil, fmt.Errorf("read the schedule: %w", err)
 	}
 	samples := v.samples(e.Reader())
-	if _, other := e.AsBegun(cfg, s.Header().ConfigHash); other != nil {
+	_, other := e.AsBegun(cfg, s.Header().ConfigHash)
+	if other != nil && other.Was != nil {
+		p.Notes = append(p.Notes, "krund has not taken this up yet: "+other.Growth(cfg.Slots()))
+		v.grow(cfg)
+		return v, samples, nil
+	}
+	if other != nil {
 		p.Notes = append(p.Notes, "krund will refuse to continue the directory's experiment: "+other.Error())
 		return nil, samples, nil
 	}

@@ -100,6 +100,13 @@ func TestStatusAndPlan(t *testing.T) {
 	if p := plan(); p.Finished != 2 || len(p.Notes) != 0 {
 		t.Errorf("with a comment: %+v", p)
 	}
+	cfg = parsed(strings.Replace(text, "executions = 2", "executions = 5", 1) +
+		"fasta = { parameter = 1 }\n")
+	if p := plan(); p.Finished != 2 || p.SlotsTotal != 10 || len(p.Keys) != 2 || len(p.Notes) != 1 ||
+		!strings.Contains(p.Notes[0], "the experiment grows by 8 slots, from 2 to 10: experiment.exec") ||
+		!strings.HasPrefix(p.ETA.String(), "at least 29m 30s") {
+		t.Errorf("of a larger configuration: %+v, %s", p, p.ETA)
+	}
 	cfg = parsed(strings.Replace(text, "parameter = 10", "parameter = 11", 1))
 	if p := plan(); p.Finished != 0 || len(p.Notes) != 1 ||
 		!strings.Contains(p.Notes[0], "benchmarks.nbody.parameter was 10 and is 11") ||

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
@@ -97,6 +98,21 @@ func surveyOf(s *schedule.Schedule, mostFailures int) (*survey, error) {
 	}
 	v.endBlock()
 	return v, nil
+}
+
+// grow adds what cfg plans beside the schedule as outstanding.
+func (v *survey) grow(cfg *config.Config) {
+	for _, k := range cfg.Keys() {
+		i, seen := v.at[k]
+		if !seen {
+			i = len(v.keys)
+			v.at[k] = i
+			v.keys = append(v.keys, schedule.KeyCounts{Key: k})
+		}
+		more := cfg.Executions(k) - v.keys[i].Total()
+		v.keys[i].Outstanding += more
+		v.seen.Outstanding += more
+	}
 }
 
 func (v *survey) add(slot schedule.Slot, mostFailures int) {

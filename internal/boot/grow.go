@@ -1,0 +1,108 @@
+package boot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"krund/internal/durable"
+	"krund/internal/execution/identity"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
+	"krund/internal/machine/command"
+	"krund/internal/schedule"
+)
+
+// grow makes the experiment one of the configuration x.cfg, which adds to the one that it was begun
+// with, other.Was. What it grows by is durable as a new edition before anything else is changed:
+// completeGrowth does the rest, also after a power cut.
+func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) error {
+	from, _, err := x.schedule.Growth()
+	if damaged := (*schedule.DamagedSlot)(nil); errors.As(err, &damaged) {
+		now := x.cfg
+		x.cfg = other.Was // of which the schedule is rebuilt
+		err = x.mend()
+		x.cfg = now
+		if err == nil {
+			from, _, err = x.schedule.Growth()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	editions := slices.Clone(x.editions)
+	if len(editions) == 0 { // nothing was measured
+		editions = []identity.Edition{{Number: 1, Began: x.Clock.Now().UTC()}}
+	}
+	next, err := identity.Next(editions, x.Clock.Now())
+	if err != nil {
+		return err
+	}
+	if editions[0].Config == "" {
+		editions[0].Config = other.Was.Text
+	}
+	next.Config, next.From = x.cfg.Text, from
+	if err := x.storeEditions(append(editions, next)); err != nil {
+		return err
+	}
+	if err := x.completeGrowth(); err != nil {
+		return err
+	}
+	x.left = -1
+	said := other.Growth(x.cfg.Slots())
+	x.Log.Warn(fmt.Sprintf("%s; what is measured from here on is edition %d", said, next.Number))
+	x.notify(ctx, command.Flagged, "the experiment grows", said+"\n")
+	return nil
+}
+
+// completeGrowth extends the schedule and the copy of the configuration to the last configuration
+// of the editions, unless that is done. A quick run does not grow: it is replaced.
+func (x *experiment) completeGrowth() error {
+	if config.IsQuick(x.cfg.Text) {
+		return nil
+	}
+	stages, err := x.stages()
+	if err != nil || len(stages) < 2 { //nolint:mnd // what it was begun with, and what it grew by
+		return err
+	}
+	was, is := stages[len(stages)-2].Config, stages[len(stages)-1].Config
+	switch x.schedule.Header().ConfigHash {
+	case is.Hash:
+	case was.Hash:
+		if err := schedule.Extend(x.FS, x.directory.Schedule(), x.schedule, stages); err != nil {
+			return err
+		}
+		err, x.schedule = x.schedule.Close(), nil
+		if err != nil {
+			return err
+		}
+		if x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("the schedule and editions.json in %s are not of the same experiment; restore "+
+			"both from one copy of the directory", x.directory.Dir())
+	}
+	stored, err := durable.ReadFile(x.FS, x.directory.ConfigCopy())
+	if err == nil && string(stored) == is.Text {
+		return nil
+	}
+	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(is.Text), 0o644); err != nil {
+		return fmt.Errorf("store a copy of the configuration: %w", err)
+	}
+	return nil
+}
+
+// stages returns those of an experiment that grew, according to its editions; nil if it did not.
+func (x *experiment) stages() ([]schedule.Stage, error) {
+	editions, err := identity.LoadEditions(x.FS, x.directory.Editions())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return identity.Stages(editions, x.cfg.Earlier)
+}

@@ -1,0 +1,208 @@
+package schedule
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+
+	"krund/internal/durable"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/key"
+)
+
+// Stage is a configuration of an experiment that grew: what it plans beside the earlier stages
+// comes from the slot From on. From is 0 for the first stage.
+type Stage struct {
+	Config *config.Config
+	From   int
+}
+
+// StagesOf returns the stages of an experiment that did not grow.
+func StagesOf(cfg *config.Config) []Stage { return []Stage{{Config: cfg}} }
+
+// PlanOf yields the slots of an experiment in execution order. Without growth these are the Plan of
+// its configuration or, with a shard, the slots of its rounds, in their order and with their
+// numbers. Each further stage keeps the slots before its From, and orders anew what is not among
+// them: see the package documentation. Its memory use is then that of the slots.
+func PlanOf(stages []Stage) iter.Seq[Slot] {
+	last := stages[len(stages)-1]
+	if len(stages) == 1 {
+		return planOf(last.Config)
+	}
+	return func(yield func(Slot) bool) {
+		kept := map[execution]bool{}
+		current := 0 // the round of the last kept slot
+		for s := range PlanOf(stages[:len(stages)-1]) {
+			if s.Index == last.From {
+				break
+			}
+			kept[s.execution()], current = true, s.Pexec
+			if !yield(s) {
+				return
+			}
+		}
+		index := len(kept)
+		for _, round := range roundsAfter(last.Config, kept, current) {
+			for _, s := range round {
+				s.Index = index
+				index++
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// execution identifies a process execution: the same slot may have another index in another stage.
+type execution struct {
+	key    key.Key
+	number int
+}
+
+func (s Slot) execution() execution { return execution{s.Key, s.Pexec} }
+
+// planOf is PlanOf for the only stage.
+func planOf(cfg *config.Config) iter.Seq[Slot] {
+	e := cfg.Experiment
+	return func(yield func(Slot) bool) {
+		index := 0
+		for s := range Plan(cfg.Keys(), cfg.Planned, e.Order, e.Seed) {
+			if !e.Shard.Has(s.Pexec) {
+				continue
+			}
+			s.Index = index
+			index++
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// roundsAfter returns what cfg plans beside the kept slots, by rounds. The rest of the current
+// round comes first. If a part of another round was kept, keys were added; what they still lack is
+// spread over the rest of the experiment, so that it is not measured apart: the rounds are
+// shuffled.
+func roundsAfter(cfg *config.Config, kept map[execution]bool, current int) [][]Slot {
+	var rounds [][]Slot
+	var own, rest []Slot // of the current round; of the round that is read
+	number, partly, spread := 0, false, false
+	next := func() {
+		switch {
+		case len(rest) == 0:
+		case number == current:
+			own = rest
+		default:
+			rounds, spread = append(rounds, rest), spread || partly
+		}
+		rest, partly = nil, false
+	}
+	for s := range planOf(cfg) {
+		if s.Pexec != number {
+			next()
+			number = s.Pexec
+		}
+		if kept[s.execution()] {
+			partly = true
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	next()
+	if e := cfg.Experiment; spread && e.Order != RoundRobin {
+		permute(rounds, rand.NewPCG(e.Seed, ^uint64(len(kept))))
+	}
+	return append([][]Slot{own}, rounds...)
+}
+
+// Growth returns from which slot on a further stage may order the slots anew: after the last one
+// that was begun and, if the experiment is blocked, after the block that it belongs to. skipped are
+// the executions after it that will not run.
+func (s *Schedule) Growth() (from int, skipped map[execution]Flag, err error) {
+	skipped = map[execution]Flag{}
+	var last Slot // the last slot before from
+	for slot, err := range s.Slots() {
+		if err != nil {
+			return 0, nil, err
+		}
+		begun := slot.Attempts > 0 || slot.Flag.Final() && slot.Flag != Skipped
+		sameBlock := from == slot.Index && from > 0 && s.header.Order == Blocked && last.sharesBlock(slot)
+		if begun || sameBlock {
+			from, last = slot.Index+1, slot
+			clear(skipped)
+		} else if slot.Flag == Skipped {
+			skipped[slot.execution()] = Skipped
+		}
+	}
+	return from, skipped, nil
+}
+
+// sharesBlock reports whether two slots are of arms of the same key, in the same round.
+func (s Slot) sharesBlock(other Slot) bool {
+	a, b := s.Key, other.Key
+	a.Arm, b.Arm = "", ""
+	return a == b && s.Pexec == other.Pexec
+}
+
+// Extend durably replaces the schedule s at path by that of one more stage: the last of stages.
+// Slots that were begun keep their place and their state, and the schedule never becomes shorter.
+// After a crash the old file or the new one exists. s must be opened again then.
+//
+// It is an error if s is not the schedule of the stages before, or a slot from the last stage's
+// From on was begun.
+func Extend(fsys durable.FS, path string, s *Schedule, stages []Stage) error {
+	if err := extend(fsys, path, s, stages); err != nil {
+		return fmt.Errorf("extend %s: %w", path, err)
+	}
+	return nil
+}
+
+func extend(fsys durable.FS, path string, s *Schedule, stages []Stage) error {
+	last := stages[len(stages)-1]
+	plan := PlanOf(stages)
+	h := s.Header()
+	before := h.Slots
+	shaped, err := shape(Header{Order: h.Order, Sectors: h.Sectors}, count(plan), plan)
+	if err != nil {
+		return err
+	}
+	h.Width, h.Slots = max(h.Width, shaped.Width), shaped.Slots
+	h.Generation++
+	h.ConfigHash, h.Next = last.Config.Hash, min(h.Next, last.From)
+	from, skipped, err := s.Growth()
+	switch {
+	case err != nil:
+		return err
+	case from > last.From:
+		return fmt.Errorf("slot %d was begun, but the slots from %d on are planned anew; the schedule and "+
+			"what it grows by are not of the same time: restore both from one copy", from-1, last.From)
+	case h.Slots < before:
+		return fmt.Errorf("it has %d slots and would have %d; a schedule never shrinks", before, h.Slots)
+	}
+	var failed error
+	err = write(fsys, path, h, func(yield func(Slot) bool) {
+		for slot := range plan {
+			if slot.Index < last.From {
+				var stored Slot
+				stored, failed = s.Slot(slot.Index)
+				if failed == nil && stored.execution() != slot.execution() {
+					failed = fmt.Errorf("slot %d is %s number %d, but was planned as %s number %d",
+						slot.Index, stored.Key, stored.Pexec, slot.Key, slot.Pexec)
+				}
+				if slot = stored; failed != nil {
+					return
+				}
+			} else if flag, ok := skipped[slot.execution()]; ok {
+				slot.Flag = flag
+			}
+			if !yield(slot) {
+				return
+			}
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
