@@ -114,10 +114,10 @@ func (r row) unchangedBlocks(e *estimate) row {
 	wide := math.Sqrt(float64(e.n) / float64(e.n-1))
 	partner := map[int]*reduced{}
 	for i := range r.before {
-		partner[r.before[i].Number] = &r.before[i]
+		partner[r.before[i].Block()] = &r.before[i]
 	}
 	for _, after := range r.after {
-		before, ok := partner[after.Number]
+		before, ok := partner[after.Block()]
 		if !ok {
 			continue
 		}

@@ -99,6 +99,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	}
 	r.programs()
 	rows := r.join(before, after, o)
+	o = r.look(rows, o)
 	o.copies = r.copied(o.Null, o)
 	f := decide(rows, o.Paired, o)
 	r.Prior, r.TestsSteady, r.TestsClass, r.Tests = f.prior, f.steady, f.class, f.steady+f.class

@@ -10,7 +10,7 @@ import (
 
 // Observation is the value of one execution.
 type Observation struct {
-	Block   int // number of the execution; pairs the sides of a blocked experiment
+	Block   int // of the execution; pairs the sides of a blocked experiment
 	Value   float64
 	Machine string // on which it was measured
 }

@@ -196,11 +196,11 @@ func (g *Groups) blocks() bool {
 		have, n := map[int]bool{}, 0
 		for _, e := range m.before.pair.Executions {
 			if e.Outcome == results.Completed {
-				have[e.Number] = true
+				have[e.Block()] = true
 			}
 		}
 		for _, e := range m.after.pair.Executions {
-			n += number(e.Outcome == results.Completed && have[e.Number])
+			n += number(e.Outcome == results.Completed && have[e.Block()])
 		}
 		return n >= fewestRounds
 	})

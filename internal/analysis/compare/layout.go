@@ -61,7 +61,7 @@ func alikeArms(arms []dataset.Arm, a, b string) bool {
 func blocks(a, b []reduced) [][]float64 {
 	var list [][]float64
 	for i := range a {
-		j := slices.IndexFunc(b, func(e reduced) bool { return e.Number == a[i].Number })
+		j := slices.IndexFunc(b, func(e reduced) bool { return e.Block() == a[i].Block() })
 		if j >= 0 && a[i].Value > 0 && b[j].Value > 0 {
 			list = append(list, []float64{a[i].Value, b[j].Value})
 		}

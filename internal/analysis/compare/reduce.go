@@ -36,7 +36,7 @@ func reduce(e *dataset.Execution, analyzed *warmup.Execution, column string, fir
 		return r, false
 	}
 	r.Execution = Execution{Number: e.Number, Rule: OfSecondHalf, Class: analyzed.Classification,
-		Machine: e.Machine}
+		Machine: e.Machine, Stage: e.Stage}
 	r.iteration, r.first, r.firstTotal = math.NaN(), values[0], math.NaN()
 	if column == dataset.Wall {
 		r.result = e.FirstResult

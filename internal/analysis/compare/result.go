@@ -2,6 +2,7 @@ package compare
 
 import (
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 )
 
@@ -124,7 +125,12 @@ type Execution struct {
 	Class  classify.Class `json:"class"` // "" if it could not be classified
 	// Machine is where it was measured, if several machines share the experiment.
 	Machine string `json:"machine,omitempty"`
+	// Stage is how often the experiment had been extended before.
+	Stage int `json:"stage,omitempty"`
 }
+
+// Block returns what the executions of one block have in common: the number and the stage.
+func (e Execution) Block() int { return dataset.BlockOf(e.Number, e.Stage) }
 
 // Begin is where the time to the first result begins. It ends with the first iteration.
 type Begin string

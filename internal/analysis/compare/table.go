@@ -203,7 +203,7 @@ func (r row) sample(q quantity) sample {
 		var o []Observation
 		for i := range list {
 			if v := q(&list[i]); !math.IsNaN(v) && !math.IsInf(v, 0) {
-				o = append(o, Observation{list[i].Number, v, list[i].Machine})
+				o = append(o, Observation{list[i].Block(), v, list[i].Machine})
 			}
 		}
 		return o

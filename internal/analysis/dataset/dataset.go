@@ -135,7 +135,10 @@ type Execution struct {
 	Turn    int      // from 1: its place in the order of the experiment's executions; 0: unknown
 	// Place is the one within its block, from 1: among the arms of its key if the experiment is
 	// blocked, else in its round; 0: there are no blocks, or nobody drew their order.
-	Place   int
+	Place int
+	// Stage is how often the experiment had been extended when it was measured. Between two stages
+	// there is time: executions of different stages are no block, even with the same number.
+	Stage   int
 	Columns []Column
 	// FirstResult is the time from the start of the process to the end of its first iteration, in
 	// seconds; 0: unknown.
@@ -155,6 +158,15 @@ type Execution struct {
 	Calls *Calls // nil: only the value of each iteration is known
 
 	Stopped bool // the watcher ended it before its last iteration ([stop.iterations])
+}
+
+// Block returns what the executions of one block have in common: the number and the stage.
+func (e *Execution) Block() int { return BlockOf(e.Number, e.Stage) }
+
+// BlockOf is Execution.Block of an execution with that number and stage.
+func BlockOf(number, stage int) int {
+	const most = 10_000_000 // numbers of a schedule are smaller
+	return number + stage*most
 }
 
 // Calls are the times of the calls in each iteration of an execution, or of a sample of them.

@@ -333,10 +333,10 @@ func (p Policy) verdict(base, arm Key, level float64) stop.Question {
 func differences(base, arm Key) (list []float64, ok bool) {
 	before := map[int]float64{}
 	for _, e := range base.Executions {
-		before[e.Number] = e.Value
+		before[e.Block()] = e.Value
 	}
 	for _, e := range arm.Executions {
-		b, both := before[e.Number]
+		b, both := before[e.Block()]
 		if !both {
 			continue
 		}

@@ -47,6 +47,8 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 	}
 	layouts := map[string]bool{}
 	places := map[results.Name][2]int{} // pair and execution of each record
+	configs := map[results.Name]string{}
+	editions := map[string]int{} // the first with each configuration
 	for r := range reader.Usable(list.Records, leaveOut) {
 		visit(&r)
 		layouts[layoutOf(&r)] = true
@@ -70,13 +72,21 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 				return nil, fmt.Errorf("%s: %w", dir, err)
 			}
 		}
-		places[results.Name{Slot: r.Slot, Attempt: r.Attempt}] = [2]int{i, len(d.Pairs[i].Executions)}
+		name := results.Name{Slot: r.Slot, Attempt: r.Attempt}
+		places[name] = [2]int{i, len(d.Pairs[i].Executions)}
+		configs[name] = r.ConfigHash
+		if first, known := editions[r.ConfigHash]; !known || r.Edition < first {
+			editions[r.ConfigHash] = r.Edition
+		}
 		d.Pairs[i].Executions = append(d.Pairs[i].Executions, e)
 		noteSource(d, r.Host, r.Experiment)
 	}
 	if len(layouts) == 1 {
 		for d.Layout = range layouts {
 		}
+	}
+	for name, hash := range configs {
+		d.Pairs[places[name][0]].Executions[places[name][1]].Stage = stageOf(hash, editions)
 	}
 	var others map[results.Name]bool
 	others, d.Programs = latest.Others()
@@ -90,6 +100,17 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 			func(a, b dataset.Execution) int { return a.Number - b.Number })
 	}
 	return d, nil
+}
+
+// stageOf returns how many of an experiment's configurations are earlier than that with the hash.
+// An experiment gets another one only when it grows.
+func stageOf(hash string, editions map[string]int) (stage int) {
+	for _, edition := range editions {
+		if edition < editions[hash] {
+			stage++
+		}
+	}
+	return stage
 }
 
 // layoutOf returns how the addresses of the process were chosen; "" if that is not recorded. If
@@ -174,7 +195,7 @@ func addPlaces(d *dataset.Dataset, arms bool) {
 	}
 	type block struct {
 		of     key.Key // whose arms it has; the zero key: all keys
-		number int
+		number int     // dataset.Execution.Block
 	}
 	turns := map[block][]int{}
 	each := func(visit func(block, *dataset.Execution)) {
@@ -186,7 +207,7 @@ func addPlaces(d *dataset.Dataset, arms bool) {
 				b.of.Arm = ""
 			}
 			for k := range p.Executions {
-				b.number = p.Executions[k].Number
+				b.number = p.Executions[k].Block()
 				visit(b, &p.Executions[k])
 			}
 		}

@@ -197,7 +197,8 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 	if err != nil {
 		return nil, e, err
 	}
-	d, err := readResults(r.FS, e.Results(), keep, e.latest(), func(rec *results.Record) {
+	latest, unknown := e.latest()
+	d, err := readResults(r.FS, e.Results(), keep, latest, func(rec *results.Record) {
 		if r.Visit != nil {
 			r.Visit(rec)
 		}
@@ -208,6 +209,7 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 	if err != nil {
 		return nil, e, fmt.Errorf("%s: %w", e.Dir(), err)
 	}
+	d.Programs = also(unknown, d.Programs)
 	addArms(d, e)
 	addStopped(d, e)
 	addOutstanding(d, e)

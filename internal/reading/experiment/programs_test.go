@@ -71,3 +71,36 @@ func TestMachinePrograms(t *testing.T) {
 	}
 	must.Equal(t, fmt.Sprint(slots), "[1 2]", "slots", slots, "count")
 }
+
+// TestStagesOfAnExperiment: a record belongs to the stage of its configuration, also that of a slot
+// that ran again later. A file of editions that cannot be read is no silence.
+func TestStagesOfAnExperiment(t *testing.T) {
+	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun")))(t)
+	a := results.NewAppender(durable.OS(), d.Results())
+	for slot, edition := range []int{4, 1, 2, 4, 5} { // edition 2 accepts programs, 4 and 5 grow
+		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, slot, 1, slot+1, results.Completed)
+		r.Edition, r.ConfigHash = edition, map[int]string{1: "z", 2: "z", 4: "a", 5: "m"}[edition]
+		r.Machine.Fingerprint = map[string]string{"program.benchmark.b.v": "one"}
+		must.Do(t, a.Append(r))
+	}
+	said := ""
+	r := Reader{FS: durable.OS(), Message: func(format string, args ...any) {
+		said += fmt.Sprintf(format, args...)
+	}}
+	stages := func() (list []int) {
+		in, err := r.Read(d.Dir(), Selection{Column: dataset.Wall})
+		must.Do(t, err)
+		for _, e := range in.Data.Pairs[0].Executions {
+			list = append(list, e.Stage)
+		}
+		return list
+	}
+	must.EqualList(t, stages(), []int{1, 0, 0, 1, 2}, "stages")
+	must.Equal(t, said, "", "said")
+	must.Do(t, os.WriteFile(d.Editions(), []byte("damaged"), 0o644))
+	must.EqualList(t, stages(), []int{1, 0, 0, 1, 2}, "stages")
+	must.Contain(t, said, "is taken from the records alone: ", "said")
+	e := must.Get(Open(durable.OS(), d.Dir()))(t)
+	records := must.Get(e.Records(nil, "host", func(error) {}))(t)
+	must.Contain(t, records.Programs, "is taken from the records alone: ", "said")
+}

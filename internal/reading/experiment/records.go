@@ -1,8 +1,11 @@
 package experiment
 
 import (
+	"errors"
+	"io/fs"
 	"iter"
 
+	"krund/internal/display"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -41,25 +44,39 @@ func (e Experiment) Records(pattern *key.Pattern, host string, leaveOut func(err
 	if err != nil {
 		return nil, err
 	}
-	latest := e.latest()
+	latest, unknown := e.latest()
 	all := &Records{reader: r, names: list.Records, leaveOut: func(error) {}}
 	for rec := range all.Counting() {
 		latest.Add(&rec)
 	}
 	all.others, all.Programs = latest.Others()
+	all.Programs = also(unknown, all.Programs)
 	all.pattern, all.leaveOut = pattern, leaveOut
 	return all, nil
 }
 
 // latest returns what is known about the programs of the experiment. Without its file of editions,
-// as of an earlier version, that is what the records have.
-func (e Experiment) latest() *identity.Latest {
+// as of an earlier version, that is what the records have. unknown says why the file cannot be
+// read, if it is there.
+func (e Experiment) latest() (latest *identity.Latest, unknown string) {
 	editions, err := identity.LoadEditions(e.FS(), e.Editions())
-	if err != nil {
-		return &identity.Latest{}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		unknown = "which executions are of the same programs is taken from the records alone: " +
+			display.Clip(display.PlainLine(err.Error()), mostUnknown)
 	}
-	return &identity.Latest{Editions: editions}
+	return &identity.Latest{Editions: editions}, unknown
 }
+
+// also joins two remarks, of which either may be empty.
+func also(first, second string) string {
+	if first == "" || second == "" {
+		return first + second
+	}
+	return first + "; " + second
+}
+
+// mostUnknown bounds the text of an error that may have names from the file, in bytes.
+const mostUnknown = 500
 
 // All yields all records. It can be iterated more than once.
 func (r *Records) All() iter.Seq[Record] {
