@@ -37,10 +37,10 @@ func (r *Result) look(rows []row, o Options) Options {
 	}
 	r.Confidence = o.Confidence
 	const percent = 100
-	warn("extended", "the executions are of %d stages, because an experiment was extended: this is look "+
-		"%[1]d at the same question. It holds with a confidence of %.4g %% instead of %.4g %%, so that a false "+
-		"verdict at any of the looks has a probability of at most %.3g %%", stages, percent*o.Confidence,
-		percent*planned, percent*together)
+	warn("extended", "the executions are of %d stages, because an experiment was extended: this is "+
+		"look %[1]d at the same question. It holds with a confidence of %.4g %% instead of %.4g %%, so "+
+		"that a false verdict at any of the looks has a probability of at most %.3g %%", stages,
+		percent*o.Confidence, percent*planned, percent*together)
 	return o
 }
 

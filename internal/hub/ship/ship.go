@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
@@ -145,7 +146,11 @@ func (x Shipper) identify(m *Memory) (api.ShippedExperiment, error) {
 	if err := s.Close(); err != nil {
 		return api.ShippedExperiment{}, err
 	}
-	about := api.ShippedExperiment{Name: x.Name, ConfigHash: h.ConfigHash, Created: h.Created,
+	began, err := x.began(h)
+	if err != nil {
+		return api.ShippedExperiment{}, err
+	}
+	about := api.ShippedExperiment{Name: x.Name, ConfigHash: began, Created: h.Created,
 		Seed: h.Seed, Progress: x.Progress}
 	if m.Created != about.Created || m.Config != about.ConfigHash {
 		given := m.Given && m.Created == "" // the hub gave it, and nothing was shipped yet
@@ -157,6 +162,20 @@ func (x Shipper) identify(m *Memory) (api.ShippedExperiment, error) {
 	}
 	about.ID = m.Experiment
 	return about, nil
+}
+
+// began returns the hash of the configuration that the experiment was begun with: it stays the same
+// experiment of the hub when it grows.
+func (x Shipper) began(h schedule.Header) (string, error) {
+	editions, err := identity.LoadEditions(x.Directory.FS(), x.Directory.Editions())
+	if errors.Is(err, fs.ErrNotExist) || err == nil && editions[0].Config == "" {
+		return h.ConfigHash, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(editions[0].Config))
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // content is an entry and where it is: in a file, or in memory.

@@ -1,6 +1,7 @@
 package ship_test
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -8,11 +9,11 @@ import (
 	"iter"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -31,10 +32,16 @@ const slots = 8
 func begin(t *testing.T, fsys durable.FS, parent string) directory.Directory {
 	t.Helper()
 	d := must.Get(directory.Create(fsys, filepath.Join(parent, "warmup.krun")))(t)
-	header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
-		Order: "round-robin", Seed: 1 << 63}
-	must.Do(t, schedule.Create(fsys, d.Schedule(), header, slots, plan()))
+	create(t, d, "begun")
 	return d
+}
+
+// create makes the schedule of a configuration.
+func create(t *testing.T, d directory.Directory, text string) {
+	t.Helper()
+	header := schedule.Header{ConfigHash: fmt.Sprintf("%x", sha256.Sum256([]byte(text))),
+		Created: "1970-01-01T00:00:07Z", Order: "round-robin", Seed: 1 << 63}
+	must.Do(t, schedule.Create(d.FS(), d.Schedule(), header, slots, plan()))
 }
 
 func plan() iter.Seq[schedule.Slot] {
@@ -97,6 +104,15 @@ func testShip(t *testing.T, at string) {
 	if again, sent := send(t, d, m); sent != 2 || again != id {
 		t.Errorf("after the memory was lost: sent %d in %s, want 2 in %s", sent, again, id)
 	}
+	must.Do(t, d.FS().Remove(d.Schedule())) // the experiment grows, and stays the same one
+	create(t, d, "grown")
+	must.Do(t, identity.StoreEditions(d.FS(), d.Editions(), []identity.Edition{{Number: 1, Config: "begun"},
+		{Number: 2, Config: "grown", From: 3}}))
+	again, sent = send(t, d, m)
+	must.Be(t, sent == 0 && again == id, "after it grew: sent", sent, "in", again)
+	must.Do(t, d.FS().Remove(d.Hub()))
+	again, sent = send(t, d, m)
+	must.Be(t, sent == 0 && again == id, "and after the memory was lost: sent", sent, "in", again)
 	old := results.Name{Slot: 1, Attempt: 1}
 	must.Do(t,
 		d.FS().Rename(filepath.Join(d.Results(), old.String()), filepath.Join(d.Results(), old.Replaced())))
