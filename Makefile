@@ -165,6 +165,11 @@ bench: build
 	@$(MAKE) --no-print-directory -C cgo bench BUILD=$(BUILD)
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+## time-bench  krunctl time beside hyperfine: whole calls, overhead of a run, agreement of means
+.PHONY: time-bench
+time-bench: build
+	@perl scripts/timebench.pl $(BUILD)/bin
+
 ## compare-bench  error rates and power of krunctl compare in simulations; with KRUND_FIXTURES also on JMH
 .PHONY: compare-bench
 compare-bench:

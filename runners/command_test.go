@@ -86,3 +86,53 @@ func TestCommandColumns(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandTurns: several programs run in turns. Each round has each as often as its --runs say,
+// in an order of its own; what belongs to a program stays with it.
+func TestCommandTurns(t *testing.T) {
+	needBuilt(t)
+	one, two := t.TempDir(), t.TempDir()
+	e := command(12, "--seed", "7", "--directory", one, "--prepare", "echo prepare >>log", "--runs", "2",
+		"--also", "3", "sh", "-c", "echo first >>log", "--directory", two, "--label", "another",
+		"--", "sh", "-c", "echo second >>log").do(t)
+	e.check(t, expect{0, 12, libkrun.StateDone, "", ""})
+	column := e.series.Columns[len(e.series.Columns)-1]
+	must.Need(t, column.Name == "command", e.series.Columns)
+	orders := map[string]bool{}
+	for round := range 4 {
+		var order strings.Builder
+		for _, v := range column.Values[3*round : 3*round+3] {
+			order.WriteByte(byte('0' + v))
+		}
+		must.Be(t, strings.Count(order.String(), "0") == 2 && strings.Count(order.String(), "1") == 1, order)
+		orders[order.String()] = true
+	}
+	must.Be(t, len(orders) > 1, "every round has the order", orders)
+	for dir, want := range map[string]string{one: strings.Repeat("prepare first ", 8),
+		two: strings.Repeat("second ", 4)} {
+		log := must.Get(os.ReadFile(filepath.Join(dir, "log")))(t)
+		must.Equal(t, strings.Join(strings.Fields(string(log)), " ")+" ", want)
+	}
+	command(2, "--label", "a", "--also", "1", "true", "--label", "b", "false").do(t).check(t,
+		expect{ExitCommand, 2, libkrun.StateReady, "", "runner: b: the command ended with exit status 1"})
+	for _, wrong := range [][]string{{"--also", "2", "true"}, {"--also", "1", "true"}, {"--runs", "0", "true"},
+		{"--also", "x", "true", "true"}} {
+		command(1, wrong...).do(t).check(t, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "})
+	}
+}
+
+// TestCommandFiles: what the programs read and where they write.
+func TestCommandFiles(t *testing.T) {
+	needBuilt(t)
+	dir := t.TempDir()
+	in, out, messages := filepath.Join(dir, "in"), filepath.Join(dir, "out"), filepath.Join(dir, "messages")
+	must.Do(t, os.WriteFile(in, []byte("some\n"), 0o600))
+	command(2, "--input", in, "--output", out, "--messages", messages, "sh", "-c", "cat; echo err >&2").do(t).
+		check(t, expect{0, 2, libkrun.StateDone, "", ""})
+	for path, want := range map[string]string{out: "some\n", messages: "err\n"} {
+		must.Equal(t, string(must.Get(os.ReadFile(path))(t)), want)
+	}
+	// more than a pipe holds
+	command(2, "--output", "pipe", "sh", "-c", "test -p /dev/stdout && head -c 1000000 /dev/zero").do(t).
+		check(t, expect{0, 2, libkrun.StateDone, "", ""})
+}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -84,7 +84,11 @@ func timeCommand(a *app) *cobra.Command {
 		Long:  timeHelp,
 		Args:  arguments(1, 1000, "commands or benchmark files"),
 		RunE: func(c *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(contextOf(c), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+			if !signal.Ignored(syscall.SIGHUP) { // as after nohup, for the commands, too
+				ends = append(ends, syscall.SIGHUP)
+			}
+			ctx, stop := signal.NotifyContext(contextOf(c), ends...)
 			defer stop()
 			return a.time(ctx, args, o)
 		},
@@ -159,7 +163,8 @@ func (o *timeOptions) parameters() ([]trial.Parameter, error) {
 
 // plan returns the plan of the arguments, without its schedule.
 func (o *timeOptions) plan(args []string) (trial.Plan, error) {
-	p := trial.Plan{Warmup: o.warmup, Parameter: o.parameter, IgnoreFailure: o.ignoreFailure, Clean: o.clean}
+	p := trial.Plan{Warmup: o.warmup, Parameter: o.parameter, IgnoreFailure: o.ignoreFailure, Clean: o.clean,
+		Runs: o.runs, Least: o.minRuns, OfFile: o.iterations, Seed: rand.Uint64()}
 	for flag, n := range map[string]int{"--runs": o.runs, "--min-runs": o.minRuns - 1, "--warmup": o.warmup,
 		"--iterations": o.iterations} {
 		const most = 1_000_000 // what the runner accepts, and far more than anyone waits for
@@ -201,8 +206,7 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 	return p, err
 }
 
-// time is `krunctl time`: a short experiment to learn how long one run takes, unless the options
-// say how many there are, and then the one that counts.
+// time is `krunctl time`.
 func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 	p, err := o.plan(args)
 	if err != nil {
@@ -218,21 +222,13 @@ func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 		return err
 	}
 	defer work.Remove()
-	p.Files = work.Files
 	line := console.NewProgress(a.stderr, a.now, "")
 	defer line.Clear()
 	r := trial.Runner{FS: a.fsys, Line: line.Line}
 	if r.Krund, err = trial.KrundPath(); err != nil {
 		return err
 	}
-	var one []time.Duration // how long a run took, unless the options decide how many there are
-	if !o.decides(p) {
-		if one, err = r.Pilot(ctx, p, filepath.Join(work.Temporary, "pilot.toml")); err != nil {
-			return err
-		}
-	}
-	o.schedule(&p, one)
-	data, err := r.Run(ctx, p, work.Path)
+	data, err := r.Measure(ctx, &p, work)
 	line.Clear()
 	if err != nil {
 		return err
@@ -246,26 +242,6 @@ func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 		answer.Directory = experiment.DirectoryOf(work.Path)
 	}
 	return a.printAnswer(answer, o)
-}
-
-// decides reports whether the options say how many runs there are.
-func (o *timeOptions) decides(p trial.Plan) bool {
-	file := func(s trial.Subject) bool { return !s.IsCommand() }
-	return o.runs > 0 && (o.iterations > 0 || !slices.ContainsFunc(p.Subjects, file))
-}
-
-// schedule decides how often each subject runs.
-func (o *timeOptions) schedule(p *trial.Plan, one []time.Duration) {
-	least := o.minRuns
-	if o.runs > 0 {
-		least = o.runs
-		for _, s := range p.Subjects {
-			if !s.IsCommand() {
-				p.Executions = o.runs
-			}
-		}
-	}
-	p.Schedule(one, least, o.iterations)
 }
 
 // printAnswer prints an answer, and returns errFound if something failed.

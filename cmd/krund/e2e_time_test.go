@@ -106,8 +106,35 @@ const surroundings = `#!/bin/sh
 } >"$0.out"
 `
 
-// unusual runs a program with an umask, limits and a priority that are not the usual ones.
-const unusual = `umask 027; ulimit -S -n 211; ulimit -S -s 4096; ulimit -S -c 64; exec nice -n 3 "$@" </dev/null`
+// unusual runs a program with an umask, limits and a priority that are not the usual ones, and as
+// nohup does.
+const unusual = `trap '' HUP; umask 027; ulimit -S -n 211; ulimit -S -s 4096; ulimit -S -c 64; exec nice -n 3 "$@" </dev/null`
+
+// TestTimeTurns: commands that need no process of their own run in turns; nothing is stored, and
+// an execution costs what its process costs.
+func TestTimeTurns(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	out, messages, _, status := timed(t, "-N", "--runs", "12", "--json", "sh -c 'echo a >>"+log+"'",
+		"sh -c 'sleep 0.05; echo b >>"+log+"'")
+	var a trial.Answer
+	if err := json.Unmarshal([]byte(out), &a); err != nil || status != 0 {
+		t.Fatalf("status %d, %v\n%s%s", status, err, out, messages)
+	}
+	for _, r := range a.Subjects {
+		must.Be(t, r.Executions == 12 && len(r.Times) == 12 && *r.MaxRSS > 1<<16, r)
+	}
+	must.Be(t, a.Fastest == a.Subjects[0].Name && a.Compared[0].Told, a.Fastest, a.Compared)
+	order := strings.Join(strings.Fields(string(must.Get(os.ReadFile(log))(t))), "")
+	must.Be(t, len(order) == 24 && strings.Count(order, "a") == 12 && order != strings.Repeat("ab", 12) &&
+		order != strings.Repeat("ba", 12), "order", order)
+	for i := 0; i < len(order); i += 2 {
+		must.Be(t, order[i] != order[i+1], "a round has each once", order)
+	}
+	// the time decides: at least 10 runs
+	out, messages, _, status = timed(t, "-N", "--json", "sleep 0.3")
+	must.Do(t, json.Unmarshal([]byte(out), &a), messages)
+	must.Be(t, status == 0 && len(a.Subjects[0].Times) >= 10, status, a.Subjects)
+}
 
 // TestTimeSurroundings: a command finds what it would find without krunctl, with and without a
 // shell; also where the directory has one that is called like krund's benchmark. --clean replaces

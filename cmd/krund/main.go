@@ -116,7 +116,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
-		"run": runExperiment, "check": check, "census": census,
+		"run": runExperiment, "check": check, "census": census, "measure": measure,
 	}
 	switch name := args[0]; name {
 	case "help", "-h", "--help":

@@ -171,7 +171,7 @@ func (x *experiment) measure(ctx context.Context, slot schedule.Slot) (Applied, 
 		return applied, results.Record{}, err
 	}
 	run.observed.Remarks = append(run.observed.Remarks, x.changedMeanwhile(ctx, slot.Key)...)
-	return applied, x.judge(slot, start, run), nil
+	return applied, x.judge(slot, start, run, x.lastAttempt(slot)-slot.Attempts), nil
 }
 
 // settle prepares what must exist before the machine is changed and can crash: the job, space for

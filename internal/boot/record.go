@@ -41,8 +41,9 @@ func (x *experiment) layout(slot schedule.Slot) execution.Layout {
 	return l
 }
 
-// judge assembles the record of a run and decides its outcome.
-func (x *experiment) judge(slot schedule.Slot, start baseline, run observedRun) results.Record {
+// judge assembles the record of a run and decides its outcome. more is how many attempts the slot
+// has left.
+func (x *experiment) judge(slot schedule.Slot, start baseline, run observedRun, more int) results.Record {
 	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
 	r.Started = run.started.UTC()
 	r.Clock = m.Clock
@@ -73,7 +74,7 @@ func (x *experiment) judge(slot schedule.Slot, start baseline, run observedRun) 
 	m.Execution.Refused = slices.Concat(m.Execution.Refused, seen.Refused)
 	m.Execution.Disturbed = slices.Concat(m.Execution.Disturbed, seen.Disturbed)
 	o := verdict.Judge(m.Execution, verdict.Limits{
-		AttemptsLeft: x.lastAttempt(slot) - r.Attempt,
+		AttemptsLeft: more,
 		Disturbed:    verdict.Policy(x.cfg.Verdict.Policy),
 	})
 	r.Outcome = o.Outcome

@@ -105,6 +105,9 @@ type Versus struct {
 	Low   warmup.Real `json:"low"` // null: too few executions for an interval
 	High  warmup.Real `json:"high"`
 	Told  bool        `json:"told_apart"` // there is an interval, and it does not contain 1
+	// the interval lies within a margin around 1: a difference, if there is one, does not matter
+	Same   bool    `json:"same"`
+	Margin float64 `json:"margin"` // 0.01 is 1 %
 }
 
 // confidence of the intervals of an answer.
@@ -116,7 +119,7 @@ func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
 		Subjects: []Result{}, Compared: []Versus{}, Warnings: []string{}}
 	var alone []dataset.Execution // the shell
 	if p.Calibrate != nil {
-		alone = find(d, key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand})
+		alone = find(d, shellKey())
 		a.Shell = shellOf(alone)
 	}
 	for _, s := range p.Subjects {
@@ -126,7 +129,7 @@ func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
 		}
 		a.Subjects = append(a.Subjects, r)
 	}
-	return a, a.compare()
+	return a, a.compare(p.Looked)
 }
 
 func find(d *dataset.Dataset, k key.Key) []dataset.Execution {

@@ -12,16 +12,19 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment/results"
+	"krund/internal/experiment/stop"
 )
 
 // compare compares each subject with the fastest, as package compare does for an experiment with
 // blocks: the executions are interleaved, so those with the same number are a pair that met the
 // same machine. With n subjects the intervals are corrected for n-1 comparisons (Bonferroni). A
-// subject that is too short has no ratio.
-func (a *Answer) compare() error {
+// subject that is too short has no ratio. looked: the number of runs was decided by looking at
+// them, so the intervals are those of the sequential test.
+func (a *Answer) compare(looked bool) error {
 	fastest, n := -1, 0
 	a.warn()
 	var short []string
@@ -51,9 +54,13 @@ func (a *Answer) compare() error {
 			continue
 		}
 		v, err := r.versus(base, 1-(1-confidence)/float64(n-1))
+		if looked {
+			v, err = r.anytime(base, (1-confidence)/float64(n*(n-1)/2)), nil
+		}
 		if err != nil {
 			return fmt.Errorf("compare %s with %s: %w", r.Text, base.Text, err)
 		}
+		v.judge()
 		a.Compared = append(a.Compared, v)
 	}
 	return nil
@@ -77,9 +84,35 @@ func (r *Result) versus(fastest Result, level float64) (Versus, error) {
 	if effect := result.Changes[0].Steady; effect != nil && effect.Ratio != nil {
 		ratio := effect.Ratio
 		v.Ratio, v.Low, v.High = float64(ratio.Estimate), ratio.AloneLow, ratio.AloneHigh
-		v.Told = v.Low > 1 || v.High < 1
 	}
 	return v, nil
+}
+
+// judge says what the interval shows.
+func (v *Versus) judge() {
+	v.Margin = margin
+	v.Told = v.Low > 1 || v.High < 1
+	v.Same = v.Low > 1/(1+margin) && v.High < 1+margin
+}
+
+// anytime compares a subject with the fastest by the sequential test: on the differences of the
+// logarithms in the rounds, with the probability alpha of being wrong at any look.
+func (r *Result) anytime(fastest Result, alpha float64) Versus {
+	nan := warmup.Real(math.NaN())
+	v := Versus{Name: r.Name, Ratio: float64(r.Level.Mean / fastest.Level.Mean), Low: nan, High: nan}
+	var differences []float64
+	for number, level := range r.levels {
+		if before := fastest.levels[number]; before > 0 && level > 0 {
+			differences = append(differences, math.Log(level/before))
+		}
+	}
+	slices.Sort(differences) // the order of a map must not decide about the last digit
+	s := sequential.SampleOf(differences)
+	if half := s.Half(alpha); s.N == len(r.levels) && !math.IsInf(half, 0) {
+		v.Ratio, v.Low, v.High = math.Exp(s.Mean), warmup.Real(math.Exp(s.Mean-half)),
+			warmup.Real(math.Exp(s.Mean+half))
+	}
+	return v
 }
 
 // measured returns the executions to compare. Each run of a command is a process of its own, so
@@ -194,4 +227,44 @@ func (r *Result) warnCommand(shell bool) {
 		r.add("the first run took %.1f times the median: caches were cold; see --warmup and --prepare",
 			r.Times[0]/times)
 	}
+}
+
+// Precision at which the time stops to decide: a level known to 1 %, or a verdict with that margin.
+const margin = 0.01
+
+// policy is the sequential test, whose statements hold although they are looked at again and again.
+func policy(rule stop.Rule) sequential.Policy {
+	return sequential.Policy{Rules: []stop.Rule{rule}, Minimum: fewRounds, Alpha: 1 - confidence,
+		HalfWidth: margin, Margin: margin}
+}
+
+// precise reports whether the levels of a single command, or all comparisons of several with the
+// fastest, are known well enough. Which one is fastest is not known before, so the error is divided
+// among all pairs.
+func (p Plan) precise(d *dataset.Dataset) bool {
+	var shell float64
+	if p.Calibrate != nil {
+		if s := shellOf(find(d, shellKey())); s != nil {
+			shell = float64(s.Mean)
+		}
+	}
+	keys := make(sequential.Group, len(p.Subjects))
+	fastest, least := 0, math.Inf(1)
+	for i, s := range p.Subjects {
+		keys[i].Name = p.Key(s)
+		levels := means(find(d, p.Key(s)))
+		for _, n := range slices.Sorted(maps.Keys(levels)) {
+			keys[i].Executions = append(keys[i].Executions,
+				compare.Execution{Number: n, Value: levels[n] - shell})
+		}
+		if mean := float64(estimate(levels).Mean); mean < least {
+			fastest, least = i, mean
+		}
+	}
+	n := len(keys)
+	if n == 1 {
+		return policy(stop.HalfWidth).Decide(keys, 1).Finish
+	}
+	keys[0], keys[fastest] = keys[fastest], keys[0]
+	return policy(stop.Verdict).Decide(keys, n*(n-1)/2).Finish
 }

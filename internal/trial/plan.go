@@ -24,10 +24,17 @@ const shellName = "shell-startup"
 // Plan is the experiment that times the subjects.
 type Plan struct {
 	Subjects   []Subject
-	Executions int   // process executions of each subject
-	Iterations []int // in-process iterations of each subject: runs of a command per execution
-	Warmup     int   // runs before them, in each execution
-	Parameter  int   // of run_iter
+	Executions int    // process executions of each subject
+	Iterations []int  // in-process iterations of each subject: runs of a command per execution
+	Warmup     int    // runs before them, in each execution
+	Parameter  int    // of run_iter
+	Saved      bool   // the experiment is kept
+	Runs       int    // of each command, and executions of a benchmark file; 0: the time decides
+	Least      int    // runs of each command, if the time decides
+	Most       int    // of them; 0: any number
+	OfFile     int    // iterations of a benchmark file; 0: the time decides
+	Looked     bool   // whether there were enough runs was decided by looking at them
+	Seed       uint64 // of the order of the runs
 
 	IgnoreFailure bool
 	Calibrate     []string // command that starts the shell and ends; nil for none
@@ -49,8 +56,45 @@ func (p Plan) environment() Environment {
 	return e
 }
 
-// shellRuns is how often each execution runs the shell alone.
-const shellRuns = 20
+// shellRuns is how often the shell alone runs at least: in all rounds together, and in each
+// execution if the subjects have processes of their own.
+const (
+	shellRuns = 50
+	shellEach = 20
+)
+
+// turnsKey is the key of the process that runs all subjects in turns.
+var turnsKey = key.Key{Benchmark: Benchmark, VM: "turns", Variant: variantCommand}
+
+// turns reports whether one process runs all subjects in turns: what is a process execution of the
+// experiment otherwise is then a round. It costs nothing, where the start of a process that is
+// measured costs more than most commands. What belongs to a process prevents it: benchmark files,
+// --setup, --cleanup, a time limit; and so does an experiment that is kept, which has a key and
+// records for each subject.
+func (p Plan) turns() bool {
+	own := func(s Subject) bool { return !s.IsCommand() || s.Setup != "" || s.Cleanup != "" }
+	return !p.Saved && p.Timeout == 0 && !slices.ContainsFunc(p.Subjects, own)
+}
+
+// shellKey is the key of the start of the shell alone.
+func shellKey() key.Key { return key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand} }
+
+// programs are the commands that run in turns: the subjects, and the shell alone.
+func (p Plan) programs() []Subject {
+	if p.Calibrate == nil {
+		return p.Subjects
+	}
+	return append(slices.Clone(p.Subjects), Subject{Name: shellName, Text: "the shell", Argv: p.Calibrate})
+}
+
+// perRound is how often each program runs in a round.
+func (p Plan) perRound() []int {
+	runs := slices.Clone(p.Iterations)
+	if p.Calibrate != nil {
+		runs = append(runs, max(1, (shellRuns+p.Executions-1)/p.Executions))
+	}
+	return runs
+}
 
 // Key returns the key of a subject in the experiment.
 func (p Plan) Key(s Subject) key.Key {
@@ -66,8 +110,11 @@ func (p Plan) Key(s Subject) key.Key {
 func (p Plan) TOML() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Written by krunctl time.\n\n[experiment]")
-	line("executions = %d", p.Executions)
+	executions := p.Executions
+	if p.turns() {
+		executions = 1
+	}
+	line("# Written by krunctl time.\n\n[experiment]\nexecutions = %d", executions)
 	line("order = %s", config.Quote(config.OrderInterleaved))
 	line("reboot = %s", config.Quote(config.RebootNone))
 	line("account = %s", config.Quote(config.AccountCaller))
@@ -83,42 +130,17 @@ func (p Plan) TOML() string {
 		line("timeout = %s", config.Quote(fmt.Sprintf("%dms", p.Timeout.Milliseconds())))
 	}
 	line("\n[wait]\nstartup = \"0s\"\nsync = \"0s\"\n\n[temperature]\nbase_wait = \"0s\"")
-	commands := false
-	for i, s := range p.Subjects {
-		line("\n[vms.%s]", config.Quote(s.Name))
-		line("iterations = %d", p.Iterations[i])
-		if s.IsCommand() {
-			commands = true
-			line("runner = %s\nargs = %s\nvariants = [%s]", config.Quote(config.RunnerCommand),
-				config.QuoteList(p.args(s)),
-				config.Quote(variantCommand))
-		} else {
-			line("runner = %s\nvariants = [%s]", config.Quote(s.Runner), config.Quote(s.Name))
-			if s.Program != "" {
-				line("path = %s", config.Quote(s.Program))
-			}
-		}
-		p.writeEnv(&b, s.Name)
-	}
-	if p.Calibrate != nil {
-		line("\n# the start of the shell, which is subtracted\n[vms.%s]", config.Quote(shellName))
-		line("iterations = %d", shellRuns)
-		line("runner = %s\nargs = %s\nvariants = [%s]", config.Quote(config.RunnerCommand),
-			config.QuoteList(append([]string{"--directory", p.Dir, "--"}, p.Calibrate...)),
-			config.Quote(variantCommand))
-		p.writeEnv(&b, shellName)
-	}
-	if commands {
-		line("\n[variants.%s]", variantCommand)
-	}
+	p.writeVMs(&b)
 	for _, s := range p.Subjects {
 		if !s.IsCommand() {
 			line("\n[variants.%s]\nentry = %s\nsubfolder = %s", config.Quote(s.Name),
-				config.Quote(filepath.Base(s.File)),
-				config.Quote(s.Name))
+				config.Quote(filepath.Base(s.File)), config.Quote(s.Name))
 		}
 	}
 	line("\n[benchmarks]\n%s = { parameter = %d }", Benchmark, p.Parameter)
+	if !p.Saved { // nobody would see them
+		line("\n[counters]\nsources = [\"none\"]\nkernel = []")
+	}
 	line("\n# The machine is left as it is: this is a comparison, not a laboratory.\n[controls]")
 	for _, name := range untouched {
 		line("%s = \"off\"", name)
@@ -126,27 +148,98 @@ func (p Plan) TOML() string {
 	return b.String()
 }
 
+// writeVMs writes a VM for each subject and the shell, or one for all of them.
+func (p Plan) writeVMs(b *strings.Builder) {
+	command := func(name string, iterations int, args []string) {
+		fmt.Fprintf(b, "\n[vms.%s]\niterations = %d\nrunner = %s\nargs = %s\nvariants = [%s]\n",
+			config.Quote(name), iterations, config.Quote(config.RunnerCommand), config.QuoteList(args),
+			config.Quote(variantCommand))
+		p.writeEnv(b, name)
+	}
+	commands := p.Calibrate != nil
+	for i, s := range p.Subjects {
+		switch {
+		case p.turns():
+			commands = true
+		case s.IsCommand():
+			commands = true
+			command(s.Name, p.Iterations[i], p.args(s))
+		default:
+			fmt.Fprintf(b, "\n[vms.%s]\niterations = %d\nrunner = %s\nvariants = [%s]\n",
+				config.Quote(s.Name), p.Iterations[i], config.Quote(s.Runner), config.Quote(s.Name))
+			if s.Program != "" {
+				fmt.Fprintf(b, "path = %s\n", config.Quote(s.Program))
+			}
+			p.writeEnv(b, s.Name)
+		}
+	}
+	if p.turns() {
+		n := 0
+		for _, runs := range p.perRound() {
+			n += runs
+		}
+		command(turnsKey.VM, n*p.Executions, p.turnArgs())
+	} else if p.Calibrate != nil {
+		b.WriteString("\n# the start of the shell, which is subtracted\n")
+		command(shellName, shellEach, append([]string{"--directory", p.Dir, "--"}, p.Calibrate...))
+	}
+	if commands {
+		fmt.Fprintf(b, "\n[variants.%s]\n", variantCommand)
+	}
+}
+
 // untouched are the settings that are not even read before each of many short executions.
 var untouched = []string{"smt", "frequency", "turbo", "tickless", "isolcpus", "perf_rate", "nmi_watchdog",
 	"aslr", "overcommit", "apm", "malloc", "temperature", "kernel_log", "throttle", "virtualisation",
 	"fingerprint"}
 
-// args returns the arguments of the runner for whole commands.
+// args returns the arguments of the runner for a command that has a process of its own.
 func (p Plan) args(s Subject) []string {
-	args := []string{"--directory", p.Dir}
-	for _, o := range []struct{ flag, command string }{{"--setup", s.Setup}, {"--prepare", s.Prepare},
-		{"--conclude", s.Conclude}, {"--cleanup", s.Cleanup}} {
-		if o.command != "" {
-			args = append(args, o.flag, o.command)
+	args := append(p.common(), options("--setup", s.Setup, "--cleanup", s.Cleanup)...)
+	return slices.Concat(args, p.own(s), []string{"--"}, s.Argv)
+}
+
+// turnArgs returns the arguments of the runner for programs that run in turns.
+func (p Plan) turnArgs() []string {
+	args := append(p.common(), "--seed", fmt.Sprint(p.Seed%(1<<16)))
+	all, runs := p.programs(), p.perRound()
+	for i, s := range all {
+		args = append(append(args, "--runs", fmt.Sprint(runs[i]), "--label", s.Name), p.own(s)...)
+		if i < len(all)-1 {
+			args = append(args, "--also", fmt.Sprint(len(s.Argv)))
+		} else {
+			args = append(args, "--")
+		}
+		args = append(args, s.Argv...)
+	}
+	return args
+}
+
+// options are pairs of a flag and its value; "": it is left out.
+func options(pairs ...string) (args []string) {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			args = append(args, pairs[i], pairs[i+1])
 		}
 	}
+	return args
+}
+
+// own are the options of one program.
+func (p Plan) own(s Subject) []string {
+	return options("--directory", p.Dir, "--prepare", s.Prepare, "--conclude", s.Conclude)
+}
+
+// common are the options of all programs.
+func (p Plan) common() []string {
+	var args []string
 	if p.Warmup > 0 {
 		args = append(args, "--warmup", fmt.Sprint(p.Warmup))
 	}
 	if p.IgnoreFailure {
 		args = append(args, "--ignore-failure")
 	}
-	return append(append(args, "--"), s.Argv...)
+	return args
 }
 
 func (p Plan) writeEnv(b *strings.Builder, vm string) {
@@ -160,38 +253,108 @@ func (p Plan) writeEnv(b *strings.Builder, vm string) {
 	}
 }
 
-// Times that are planned for the measurement of each subject in all its executions.
+// Command reports whether a key is one of whole commands.
+func (p Plan) Command(k key.Key) bool { return k.Variant == variantCommand }
+
+// Times that are planned for the measurement of each subject.
 const (
-	commandTime = 2 * time.Second
-	fileTime    = 5 * time.Second // long enough to see a virtual machine warm up
-	mostRuns    = 2000            // in one execution
-	fewestIters = 30              // in one execution of a benchmark file
+	roundTime   = 25 * time.Millisecond // of a command in a round, if it is that quick
+	commandTime = 3 * time.Second       // of a command in all rounds, at most, as in hyperfine
+	ownTime     = 2 * time.Second       // of a command in a process of its own
+	fileTime    = 5 * time.Second       // long enough to see a virtual machine warm up
+	mostRuns    = 2000                  // in one execution
+	fewestIters = 30                    // in one execution of a benchmark file
+	fewRounds   = 10
 )
 
-// Schedule sets the number of executions and of runs in each, if they are 0: from the time of one
-// run of each subject, so that each is measured for seconds and at least least times.
-func (p *Plan) Schedule(one []time.Duration, least, iterations int) {
-	const many, few = 10, 5 // executions
-	files := slices.ContainsFunc(p.Subjects, func(s Subject) bool { return !s.IsCommand() })
-	switch {
-	case p.Executions > 0:
-	case files:
-		p.Executions = few
-	default:
-		p.Executions = min(many, least)
-	}
+// decided reports whether the options say how many runs there are.
+func (p Plan) decided() bool {
+	file := func(s Subject) bool { return !s.IsCommand() }
+	return p.Runs > 0 && (p.OfFile > 0 || !slices.ContainsFunc(p.Subjects, file))
+}
+
+// schedule sets the number of executions, and of runs in each: from the options, or from the time
+// of one run of each subject.
+func (p *Plan) schedule(one []time.Duration) {
 	p.Iterations = make([]int, len(p.Subjects))
+	switch {
+	case !p.turns():
+		p.processes(one)
+	case p.Runs > 0:
+		p.Executions = rounds(p.Runs)
+		for i := range p.Iterations {
+			p.Iterations[i] = (p.Runs + p.Executions - 1) / p.Executions
+		}
+	default:
+		p.Executions = min(max(fewRounds, p.Least), p.most())
+		for i := range p.Iterations {
+			p.Iterations[i] = min(max(1, int(roundTime/max(1, one[i]))), max(1, p.most()/p.Executions))
+		}
+		fewest := slices.Min(p.Iterations)
+		p.Executions = max(p.Executions, (min(p.Least, p.most())+fewest-1)/fewest)
+	}
+}
+
+// most is the largest number of runs of each command.
+func (p Plan) most() int {
+	if p.Most > 0 {
+		return p.Most
+	}
+	return 1_000_000
+}
+
+// rounds divides a number of runs into rounds of as many each: 10 to 50, if there is a divisor.
+func rounds(runs int) int {
+	const many, enough = 50, 200
+	for n := many; n >= fewRounds; n-- {
+		if runs%n == 0 {
+			return n
+		}
+	}
+	if runs <= enough {
+		return runs
+	}
+	return many
+}
+
+// more is how many more rounds there are before the next look: as many as before, while the time
+// and --max-runs allow it.
+func (p Plan) more(one []time.Duration) int {
+	more := min(p.Executions, p.most()/slices.Max(p.Iterations)-p.Executions)
+	for i, n := range p.Iterations {
+		round := max(1, time.Duration(n)*one[i])
+		more = min(more, int(commandTime/round)-p.Executions)
+	}
+	return max(0, more)
+}
+
+// processes is schedule for subjects with processes of their own.
+func (p *Plan) processes(one []time.Duration) {
+	const many, few = 10, 5 // executions
+	least := p.Least
+	if p.Runs > 0 {
+		least = p.Runs
+	}
+	p.Executions = min(many, least)
+	if slices.ContainsFunc(p.Subjects, func(s Subject) bool { return !s.IsCommand() }) {
+		p.Executions = few
+		if p.Runs > 0 {
+			p.Executions = p.Runs
+		}
+	}
 	for i, s := range p.Subjects {
-		wanted, budget := least, commandTime
+		wanted, budget := least, ownTime
 		if !s.IsCommand() {
 			wanted, budget = fewestIters*p.Executions, fileTime
 		}
 		if i < len(one) && one[i] > 0 {
 			wanted = max(wanted, int(budget/one[i]))
 		}
-		if !s.IsCommand() && iterations > 0 {
-			wanted = iterations * p.Executions
+		if s.IsCommand() {
+			wanted = min(wanted, p.most())
+		} else if p.OfFile > 0 {
+			wanted = p.OfFile * p.Executions
 		}
-		p.Iterations[i] = min(max(1, (wanted+p.Executions-1)/p.Executions), max(mostRuns, iterations))
+		p.Iterations[i] = min(max(1, (wanted+p.Executions-1)/p.Executions), max(mostRuns, p.OfFile))
 	}
 }

@@ -3,12 +3,16 @@ package trial
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -29,10 +33,57 @@ type Runner struct {
 	Line  func(text string) // shows progress in a line
 }
 
-// Pilot runs each subject once, with the configuration path, and returns how long a run took.
-func (r Runner) Pilot(ctx context.Context, p Plan, path string) ([]time.Duration, error) {
+// Measure runs the subjects: as often as the plan says, or until their times are known well enough.
+// It completes the plan. Commands in turns are measured in stages, with a look after each; one run
+// of each comes first, to learn how long it takes. What belongs to a process has a fixed number of
+// executions, which follows from that run.
+func (r Runner) Measure(ctx context.Context, p *Plan, w Workspace) (*dataset.Dataset, error) {
+	p.Files, p.Saved = w.Files, w.Saved
+	r.Line(fmt.Sprintf("timing %s", display.Count(len(p.Subjects), "command")))
+	var one []time.Duration // how long a run took, unless the options decide how many there are
+	var err error
+	if !p.decided() {
+		if one, err = r.pilot(ctx, *p, filepath.Join(w.Temporary, "pilot.toml")); err != nil {
+			return nil, err
+		}
+	}
+	p.schedule(one)
+	all, err := r.Run(ctx, *p, w.Path)
+	if err != nil || p.decided() || !p.turns() {
+		return all, err
+	}
+	for p.Looked = true; ; {
+		more := p.more(one)
+		if more == 0 || p.precise(all) {
+			return all, nil
+		}
+		stage := *p
+		stage.Executions, stage.Warmup, stage.Seed = more, 0, p.Seed+uint64(p.Executions)
+		runs := display.Count(p.Executions*slices.Min(p.Iterations), "run")
+		r.Line(fmt.Sprintf("at least %s of each, and more", runs))
+		next, err := r.Run(ctx, stage, w.Path)
+		if err != nil {
+			return nil, err
+		}
+		join(all, next, p.Executions)
+		p.Executions += more
+	}
+}
+
+// join adds the rounds of a later stage, whose numbers follow those before.
+func join(all, next *dataset.Dataset, before int) {
+	for _, pair := range next.Pairs {
+		for _, e := range pair.Executions {
+			e.Number += before
+			all.Add(pair.Key, e)
+		}
+	}
+}
+
+// pilot runs each subject once, with the configuration path, and returns how long a run took.
+func (r Runner) pilot(ctx context.Context, p Plan, path string) ([]time.Duration, error) {
 	const few = 3 // iterations of a benchmark file
-	p.Executions, p.Calibrate, p.Iterations = 1, nil, make([]int, len(p.Subjects))
+	p.Executions, p.Calibrate, p.Iterations, p.Saved = 1, nil, make([]int, len(p.Subjects)), false
 	for i, s := range p.Subjects {
 		p.Iterations[i] = few
 		if s.IsCommand() {
@@ -46,10 +97,9 @@ func (r Runner) Pilot(ctx context.Context, p Plan, path string) ([]time.Duration
 	one := make([]time.Duration, len(p.Subjects))
 	var failed error
 	for i, s := range p.Subjects {
-		executions := executionsOf(data, p, s)
+		executions := find(data, p.Key(s))
 		if len(executions) == 0 || executions[0].Outcome != results.Completed {
-			failed = errors.Join(failed, fmt.Errorf("%s: %s%s", s.Text, firstReason(executions),
-				r.messages(path, p.Key(s))))
+			failed = errors.Join(failed, fmt.Errorf("%s: %s", s.Text, firstReason(executions)))
 			continue
 		}
 		values, _ := executions[0].Values(dataset.Wall)
@@ -57,13 +107,6 @@ func (r Runner) Pilot(ctx context.Context, p Plan, path string) ([]time.Duration
 		r.Line(fmt.Sprintf("%s: about %s", s.Text, display.Nanoseconds(float64(one[i]))))
 	}
 	return one, failed
-}
-
-func executionsOf(d *dataset.Dataset, p Plan, s Subject) []dataset.Execution {
-	if pair := d.Find(p.Key(s)); pair != nil {
-		return pair.Executions
-	}
-	return nil
 }
 
 func firstReason(executions []dataset.Execution) string {
@@ -77,38 +120,41 @@ func firstReason(executions []dataset.Execution) string {
 
 // messages returns what a failed subject printed on standard error, indented, without the runner's
 // own message, which is in the reason.
-func (r Runner) messages(path string, k key.Key) string {
+func messages(record *results.Record) string {
 	const most = 5 // lines
 	var lines []string
-	reader := results.NewReader(r.FS, filepath.Join(experiment.DirectoryOf(path), "results"))
-	for record, err := range reader.All() {
-		if err != nil || record.Key != k || record.Outcome == results.Completed {
-			continue
-		}
-		for line := range strings.Lines(record.Process.Stderr.Text) {
-			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "runner: ") {
-				lines = append(lines, "\n    "+line)
-			}
+	for line := range strings.Lines(record.Process.Stderr.Text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "runner: ") {
+			lines = append(lines, "\n    "+line)
 		}
 	}
 	return strings.Join(lines[max(0, len(lines)-most):], "")
 }
 
-// Run writes a plan's configuration to path, lets krund run it and reads the results. That
-// executions failed is in the data.
+// Run writes a plan's configuration to path, lets krund run it and reads the results: from the
+// experiment's directory if it is kept, else from what krund prints. That executions failed is in
+// the data; of commands in turns it is the error.
 func (r Runner) Run(ctx context.Context, p Plan, path string) (*dataset.Dataset, error) {
 	if err := os.WriteFile(path, []byte(p.TOML()), 0o644); err != nil {
 		return nil, fmt.Errorf("write the experiment: %w", err)
 	}
 	const days = 365 * 24 * time.Hour
-	_, failed := command.Run(ctx, command.Cmd{
-		Argv: []string{r.Krund, "run", path}, Timeout: days, // it gets this environment, unchanged
-		Tee: &follower{line: r.Line}, StdoutOnly: true, Interrupt: true, WithParent: syscall.SIGHUP,
-	})
+	var records bytes.Buffer
+	c := command.Cmd{ // it gets this environment, unchanged
+		Argv: []string{r.Krund, "measure", path}, Timeout: days, Tee: &records, StdoutOnly: true, Output: 1,
+		Interrupt: true, WithParent: syscall.SIGHUP,
+	}
+	if signal.Ignored(syscall.SIGHUP) {
+		c.WithParent = syscall.SIGTERM
+	}
+	if p.Saved {
+		c.Argv[1], c.Tee, c.Output = "run", &follower{line: r.Line}, 0
+	}
+	_, failed := command.Run(ctx, c)
 	if ctx.Err() != nil {
 		return nil, errors.New("interrupted")
 	}
-	data, err := experiment.ReadResults(r.FS, filepath.Join(experiment.DirectoryOf(path), "results"), nil)
+	data, err := r.read(p, path, &records)
 	switch {
 	case failed != nil && (err != nil || len(data.Pairs) == 0): // krund says why
 		return nil, failed
@@ -116,6 +162,98 @@ func (r Runner) Run(ctx context.Context, p Plan, path string) (*dataset.Dataset,
 		return nil, err
 	}
 	return data, nil
+}
+
+// read returns the results of a plan.
+func (r Runner) read(p Plan, path string, records io.Reader) (*dataset.Dataset, error) {
+	if p.Saved {
+		return experiment.ReadResults(r.FS, filepath.Join(experiment.DirectoryOf(path), "results"), nil)
+	}
+	d := &dataset.Dataset{}
+	for in := json.NewDecoder(records); ; {
+		var record results.Record
+		if err := in.Decode(&record); errors.Is(err, io.EOF) {
+			return d, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("read what krund has measured: %w", err)
+		}
+		d.Machine = record.Host
+		e := experiment.Execution(&record, nil)
+		if e.Loop = nil; p.Command(record.Key) {
+			e.FirstResult = 0 // before it, the process runs other commands
+		}
+		if e.Outcome != results.Completed && len(e.Reasons) > 0 {
+			e.Reasons[0] += messages(&record)
+		}
+		if record.Key != turnsKey {
+			d.Add(record.Key, e)
+			continue
+		}
+		if err := p.split(d, e); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// split adds the runs of programs in turns to a data set: each round is an execution of each
+// program, with its runs. The error is that of a program that failed.
+func (p Plan) split(d *dataset.Dataset, e dataset.Execution) error {
+	if e.Outcome != results.Completed {
+		reason := firstReason([]dataset.Execution{e})
+		for _, s := range p.programs() {
+			if rest, ok := strings.CutPrefix(reason, s.Name+": "); ok {
+				return fmt.Errorf("%s: %s", s.Text, rest)
+			}
+		}
+		return errors.New(reason)
+	}
+	programs, round := p.programs(), 0
+	for _, n := range p.perRound() {
+		round += n
+	}
+	which := make([]float64, round*p.Executions) // one program has no column
+	if len(programs) > 1 {
+		which, _ = e.Values("command")
+	}
+	if round*p.Executions != len(which) {
+		return fmt.Errorf("krund measured %d runs, not %d", len(which), round*p.Executions)
+	}
+	for number := range p.Executions {
+		for i, s := range programs {
+			var runs []int
+			for j := number * round; j < (number+1)*round; j++ {
+				if int(which[j]) == i {
+					runs = append(runs, j)
+				}
+			}
+			part := dataset.Execution{Number: number + 1, Outcome: e.Outcome, Reasons: e.Reasons}
+			for _, c := range e.Columns {
+				part.Columns = append(part.Columns, choose(c, runs))
+			}
+			k := p.Key(s)
+			if s.Name == shellName {
+				k = shellKey()
+			}
+			d.Add(k, part)
+		}
+	}
+	return nil
+}
+
+// choose returns the values of a column at these iterations.
+func choose(c dataset.Column, at []int) dataset.Column {
+	part := dataset.Column{Name: c.Name, Unit: c.Unit, Core: c.Core}
+	for _, i := range at {
+		switch {
+		case c.Reals != nil:
+			part.Reals = append(part.Reals, c.Reals[i])
+		case c.Ints != nil:
+			part.Ints = append(part.Ints, c.Ints[i])
+		default:
+			part.Counts = append(part.Counts, c.Counts[i])
+		}
+	}
+	return part
 }
 
 // follower shows the last line that krund printed. krund prints between executions only, so

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -143,9 +144,8 @@ func TestTOML(t *testing.T) {
 		}
 	}
 	vm, _, _, _ := cfg.Lookup(p.Key(list[0]))
-	want := []string{"--directory", "/home", "--setup", "make 7", "--prepare", "x\ny", "--warmup", "2",
-		"--ignore-failure", "--",
-		"sh", "-c", args[0]}
+	want := []string{"--warmup", "2", "--ignore-failure", "--setup", "make 7", "--directory", "/home",
+		"--prepare", "x\ny", "--", "sh", "-c", args[0]}
 	must.EqualList(t, vm.Args, want, "args")
 	shell, _, _, err := cfg.Lookup(key.Key{Benchmark: Benchmark, VM: shellName, Variant: variantCommand})
 	want = []string{"--directory", "/home", "--", "sh", "-c", ""}
@@ -161,33 +161,127 @@ func TestTOML(t *testing.T) {
 
 func TestSchedule(t *testing.T) {
 	command, file := Subject{Name: "a"}, Subject{Name: "f", File: "/x"}
+	own := Subject{Name: "o", Setup: "make"}
+	ms := time.Millisecond
 	for _, test := range []struct {
 		name       string
-		subjects   []Subject
+		plan       Plan
 		one        []time.Duration
-		least      int
-		iterations int
-		executions int // of the plan before
-		want       Plan
+		executions int
+		iterations []int
+		more       int // rounds in the next stage
 	}{
-		{"quick", []Subject{command}, []time.Duration{time.Millisecond}, 10, 0, 0,
-			Plan{Executions: 10, Iterations: []int{200}}},
-		{"slow", []Subject{command}, []time.Duration{time.Minute}, 10, 0, 0,
-			Plan{Executions: 10, Iterations: []int{1}}},
-		{"very quick", []Subject{command}, []time.Duration{time.Microsecond}, 10, 0, 0,
-			Plan{Executions: 10, Iterations: []int{2000}}},
-		{"runs are given", []Subject{command, command}, nil, 25, 0, 0,
-			Plan{Executions: 10, Iterations: []int{3, 3}}},
-		{"few runs", []Subject{command}, nil, 3, 0, 0, Plan{Executions: 3, Iterations: []int{1}}},
-		{"file", []Subject{file}, []time.Duration{time.Millisecond}, 10, 0, 0,
-			Plan{Executions: 5, Iterations: []int{1000}}},
-		{"iterations are given", []Subject{file, command}, []time.Duration{1, time.Second}, 10, 40, 3,
-			Plan{Executions: 3, Iterations: []int{40, 4}}},
+		{"quick", Plan{Subjects: []Subject{command}, Least: 10}, []time.Duration{ms}, 10, []int{25}, 10},
+		{"slow", Plan{Subjects: []Subject{command}, Least: 10}, []time.Duration{100 * time.Second}, 10,
+			[]int{1}, 0},
+		{"0.2 s", Plan{Subjects: []Subject{command}, Least: 10}, []time.Duration{200 * ms}, 10, []int{1}, 5},
+		{"two", Plan{Subjects: []Subject{command, command}, Least: 10}, []time.Duration{ms, 50 * ms}, 10,
+			[]int{25, 1}, 10},
+		{"a minimum", Plan{Subjects: []Subject{command}, Least: 300}, []time.Duration{ms}, 300, []int{25}, 0},
+		{"a maximum", Plan{Subjects: []Subject{command}, Least: 10, Most: 30}, []time.Duration{ms}, 10,
+			[]int{3}, 0},
+		{"a small maximum", Plan{Subjects: []Subject{command}, Least: 10, Most: 4}, []time.Duration{ms}, 4,
+			[]int{1}, 0},
+		{"runs are given", Plan{Subjects: []Subject{command, command}, Runs: 25}, nil, 25, []int{1, 1}, -1},
+		{"200 runs", Plan{Subjects: []Subject{command}, Runs: 200}, nil, 50, []int{4}, -1},
+		{"a prime", Plan{Subjects: []Subject{command}, Runs: 101}, nil, 101, []int{1}, -1},
+		{"few runs", Plan{Subjects: []Subject{command}, Runs: 3}, nil, 3, []int{1}, -1},
+		{"processes", Plan{Subjects: []Subject{own}, Least: 10}, []time.Duration{ms}, 10, []int{200}, -1},
+		{"processes, runs are given", Plan{Subjects: []Subject{own}, Runs: 25}, nil, 10, []int{3}, -1},
+		{"file", Plan{Subjects: []Subject{file}, Least: 10}, []time.Duration{ms}, 5, []int{1000}, -1},
+		{"iterations are given", Plan{Subjects: []Subject{file, command}, Least: 10, Runs: 3, OfFile: 40},
+			[]time.Duration{1, time.Second}, 3, []int{40, 1}, -1},
 	} {
-		p := Plan{Subjects: test.subjects, Executions: test.executions}
-		p.Schedule(test.one, test.least, test.iterations)
-		must.Be(t, p.Executions == test.want.Executions && slices.Equal(p.Iterations, test.want.Iterations),
-			test.name, p.Executions, "x", p.Iterations)
+		p := test.plan
+		p.schedule(test.one)
+		must.Be(t, p.Executions == test.executions && slices.Equal(p.Iterations, test.iterations), test.name,
+			p.Executions, "x", p.Iterations)
+		if test.more >= 0 {
+			must.Equal(t, p.more(test.one), test.more, test.name, "more")
+		}
+	}
+}
+
+// TestTurns: commands without anything that belongs to a process run in turns in one, each with
+// what is its own; its runs are told apart by the column of the runner.
+func TestTurns(t *testing.T) {
+	list := must.Get(Subjects([]string{"a", "b"}, SubjectOptions{Shell: []string{"sh", "-c"},
+		Prepare: []string{"x", "y"}}))(t)
+	p := Plan{Subjects: list, Runs: 20, Calibrate: []string{"sh", "-c", ""}, Dir: "/d", Warmup: 2, Seed: 5}
+	p.schedule(nil)
+	cfg := must.Get(config.Parse("/tmp/time.toml", []byte(p.TOML()), "host", doctor.Settings()))(t, p.TOML())
+	must.Need(t, slices.Equal(cfg.Keys(), []key.Key{turnsKey}) && cfg.Experiment.Executions == 1, cfg.Keys())
+	vm, _, _, _ := cfg.Lookup(turnsKey)
+	want := []string{"--warmup", "2", "--seed", "5",
+		"--runs", "1", "--label", "a", "--directory", "/d", "--prepare", "x", "--also", "3", "sh", "-c", "a",
+		"--runs", "1", "--label", "b", "--directory", "/d", "--prepare", "y", "--also", "3", "sh", "-c", "b",
+		"--runs", "3", "--label", shellName, "--directory", "/d", "--", "sh", "-c", ""}
+	must.EqualList(t, vm.Args, want, "args")
+	must.Equal(t, vm.Iterations, 20*5)
+	e := dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
+		{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore},
+		{Name: "command", Core: dataset.NoCore}}}
+	for i := range 100 { // each round has the shell, b, the shell, a, the shell
+		e.Columns[0].Ints = append(e.Columns[0].Ints, int64(i))
+		e.Columns[1].Ints = append(e.Columns[1].Ints, []int64{2, 1, 2, 0, 2}[i%5])
+	}
+	d := &dataset.Dataset{}
+	must.Do(t, p.split(d, e))
+	for k, want := range map[key.Key][]int64{p.Key(list[0]): {98}, p.Key(list[1]): {96},
+		shellKey(): {95, 97, 99}} {
+		last := find(d, k)[19]
+		must.Be(t, last.Number == 20 && slices.Equal(last.Columns[0].Ints, want), k, last, want)
+	}
+	join(d, &dataset.Dataset{Pairs: d.Pairs[:1]}, 20)
+	must.Equal(t, find(d, d.Pairs[0].Key)[39].Number, 40)
+	e.Outcome, e.Reasons = results.Error, []string{"b: the command ended with exit status 3"}
+	must.Equal(t, p.split(d, e).Error(), "b: the command ended with exit status 3")
+	e.Outcome, p.Runs, p.Executions = results.Completed, 21, 21
+	must.Contain(t, p.split(d, e).Error(), "measured 100 runs, not 105")
+	for name, change := range map[string]func(*Plan){
+		"kept": func(p *Plan) { p.Saved = true }, "bounded": func(p *Plan) { p.Timeout = 1 },
+		"set up": func(p *Plan) { p.Subjects[0].Setup = "make" },
+		"a file": func(p *Plan) { p.Subjects[0] = Subject{File: "/x.py"} },
+	} {
+		q := p
+		q.Subjects = slices.Clone(list)
+		change(&q)
+		must.Be(t, p.turns() && !q.turns(), name)
+	}
+}
+
+// TestPrecise: looking ends when a level, or each comparison with the fastest, is known.
+func TestPrecise(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		seconds map[string]float64
+		want    bool
+	}{
+		{"one", map[string]float64{"a": 0.1}, true}, // ± 1 % in 400 runs
+		{"different", map[string]float64{"a": 0.1, "b": 0.13, "c": 0.2}, true},
+		{"alike", map[string]float64{"a": 0.1, "b": 0.1}, true},
+		{"by less than the margin shows", map[string]float64{"a": 0.1, "b": 0.101}, false},
+	} {
+		p := Plan{}
+		for _, name := range slices.Sorted(maps.Keys(test.seconds)) {
+			p.Subjects = append(p.Subjects, Subject{Name: name, Text: name})
+		}
+		must.Equal(t, p.precise(measured(p, test.seconds)), test.want, test.name)
+	}
+}
+
+// TestAnswerLooked: the intervals of a measurement that ended when it was precise enough are those
+// of the sequential test, wider than those of a fixed number; alike is the same.
+func TestAnswerLooked(t *testing.T) {
+	p := Plan{Subjects: []Subject{{Name: "a", Text: "a"}, {Name: "b", Text: "b"}, {Name: "c", Text: "c"}}}
+	d := measured(p, map[string]float64{"a": 0.13, "b": 0.1, "c": 0.1})
+	fixed := must.Get(AnswerOf(p, d))(t)
+	p.Looked = true
+	looked := must.Get(AnswerOf(p, d))(t)
+	for i, v := range looked.Compared {
+		other := fixed.Compared[i]
+		must.Be(t, v.Low < other.Low && v.High > other.High && v.Same == (v.Name != "a") &&
+			v.Told == (v.Name == "a"), v, other)
 	}
 }
 

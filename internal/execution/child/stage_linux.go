@@ -29,7 +29,7 @@ func (s *stage) systemSteps() []step {
 		{stepCounters, s.openEvents},
 		{stepPriority, s.setPriority},
 		{stepProcessors, s.setProcessors},
-		{stepSignals, resetSignals},
+		{stepSignals, s.resetSignals},
 		{stepAddresses, s.fixAddresses},
 		{stepKeyrings, s.joinSessionKeyring},
 	}
@@ -200,9 +200,13 @@ const (
 )
 
 // resetSignals resets ignored signals to their default action (nohup and background jobs of a shell
-// leave them ignored). execve resets those with a handler.
-func resetSignals() error {
+// leave them ignored). execve resets those with a handler. What inherits from the caller keeps the
+// ignored SIGHUP of nohup.
+func (s *stage) resetSignals() error {
 	for sig := uintptr(1); sig <= signals; sig++ {
+		if sig == uintptr(unix.SIGHUP) && s.request.Inherit {
+			continue
+		}
 		var is sigaction
 		_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, sig, 0, uintptr(unsafe.Pointer(&is)),
 			sigSetBytes, 0, 0)

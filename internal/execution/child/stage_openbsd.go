@@ -21,7 +21,7 @@ func (s *stage) systemSteps() []step {
 		{stepDescriptors, s.closeRest},
 		{stepPriority, s.setPriority},
 		{stepProcessors, s.setProcessors},
-		{stepSignals, resetSignals},
+		{stepSignals, s.resetSignals},
 		{stepAddresses, s.fixAddresses},
 	}
 }
@@ -64,8 +64,13 @@ func (s *stage) setProcessors() error {
 }
 
 // resetSignals gives every signal a handler, also ignored ones: execve resets those with a handler.
-func resetSignals() error {
+// What inherits from the caller keeps the ignored SIGHUP of nohup.
+func (s *stage) resetSignals() error {
+	ignored := signal.Ignored(unix.SIGHUP)
 	signal.Notify(make(chan os.Signal, 1))
+	if ignored && s.request.Inherit {
+		signal.Ignore(unix.SIGHUP)
+	}
 	return nil
 }
 

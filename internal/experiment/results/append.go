@@ -69,7 +69,7 @@ func (a *Appender) append(r Record, name Name) error {
 // may have failed just there.
 func (a *Appender) confirm(path string, r Record) error {
 	var text bytes.Buffer
-	if err := encodeJSON(&text, r); err != nil {
+	if err := EncodeJSON(&text, r); err != nil {
 		return err
 	}
 	packed, err := durable.ReadFile(a.fsys, path)

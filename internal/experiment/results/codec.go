@@ -97,15 +97,15 @@ func Encode(r Record) ([]byte, error) {
 	zip := writers.Get().(*gzip.Writer)
 	defer writers.Put(zip)
 	zip.Reset(&packed)
-	if err := errors.Join(encodeJSON(zip, r), zip.Close()); err != nil {
+	if err := errors.Join(EncodeJSON(zip, r), zip.Close()); err != nil {
 		return nil, err
 	}
 	return packed.Bytes(), nil
 }
 
-// encodeJSON writes r on one line, without escaping "<" as "\u003c". The error is ErrTooLarge or
+// EncodeJSON writes r on one line, without escaping "<" as "\u003c". The error is ErrTooLarge or
 // one of to.
-func encodeJSON(to io.Writer, r Record) error {
+func EncodeJSON(to io.Writer, r Record) error {
 	enc := json.NewEncoder(&bounded{to: to, left: maxJSON})
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(r.inFile()); err != nil {
