@@ -2,10 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,57 +15,46 @@ const initHelp = `Init writes a first experiment into this directory: NAME.toml,
 comments, and a benchmark that runs, in a language or as a command. Nothing that
 exists is replaced. It prints what to type next.
 
-The languages are c, python, javascript, java, ruby, lua, php, go and rust. For .NET
-and suites that measure themselves see runners/README.md.
+The languages are c, python, javascript, java, ruby, lua, php, go and rust. A suite is
+pyperformance, pyperf, ruby-bench or are-we-fast-yet, unpacked in the directory PATH:
+its benchmarks run unchanged. For others see runners/README.md.
 
 EXAMPLES
   krunctl init python
   krunctl init c sums
   krunctl init sorting -- sort words
+  krunctl init --suite pyperformance ~/pyperformance
 ` + exitHelp
 
 func initCommand(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "init LANGUAGE [NAME] | NAME -- COMMAND...", Short: "Write a first experiment that runs",
-		Long: initHelp,
+	suite := ""
+	cmd := &cobra.Command{
+		Use:   "init LANGUAGE [NAME] | NAME -- COMMAND... | --suite NAME PATH",
+		Short: "Write a first experiment that runs",
+		Long:  initHelp,
 		RunE: func(c *cobra.Command, args []string) error {
-			name, language, command := "bench", "", []string(nil)
-			switch at := c.ArgsLenAtDash(); {
-			case at == 1 && len(args) > 1:
-				name, command = args[0], args[1:]
-			case at < 0 && len(args) == 1:
-				language = args[0]
-			case at < 0 && len(args) == 2:
-				language, name = args[0], args[1]
+			at, e, err := c.ArgsLenAtDash(), starter.Experiment{}, error(nil)
+			switch {
+			case suite != "" && at < 0 && len(args) == 1:
+				e, err = starter.Suite(suite, args[0])
+			case suite == "" && at == 1 && len(args) > 1:
+				e, err = starter.New(args[0], "", args[1:], trial.Runners())
+			case suite == "" && at < 0 && (len(args) == 1 || len(args) == 2):
+				e, err = starter.New(append(args, "bench")[1], args[0], nil, trial.Runners())
 			default:
-				return usageError(errors.New("init needs a language, such as `krunctl init python`, or a name " +
-					"and a command: `krunctl init NAME -- COMMAND`"))
+				err = errors.New("init needs a language, such as `krunctl init python`, or a name " +
+					"and a command: `krunctl init NAME -- COMMAND`, or --suite NAME PATH")
 			}
-			return a.init(name, language, command)
+			if err != nil {
+				return usageError(err)
+			}
+			if err := e.Write("."); err != nil {
+				return err
+			}
+			a.print("%s", e.Next(display.Program(os.Args[0], "krunctl")))
+			return nil
 		},
 	}
-}
-
-func (a *app) init(name, language string, command []string) error {
-	e, err := starter.New(name, language, command, trial.Runners())
-	if err != nil {
-		return usageError(err)
-	}
-	toml := name + ".toml"
-	if err := e.Write("."); err != nil {
-		return fmt.Errorf("%w; choose another name", err)
-	}
-	if e.File != "" {
-		a.print("wrote %s, the benchmark: replace its fib\n", e.File)
-	}
-	a.print("wrote %s, the experiment\n\nnext:\n", toml)
-	krunctl := display.Program(os.Args[0], "krunctl")
-	if e.Build != "" {
-		a.print("  (cd %s && %s)\n", display.ShellPath(filepath.Dir(e.File)), e.Build)
-	}
-	for _, line := range []string{"check " + toml, "run " + toml, "analyze " + name + ".krun",
-		"report " + name + ".krun"} {
-		a.print("  %s\n", strings.Join([]string{krunctl, line}, " "))
-	}
-	return nil
+	cmd.Flags().StringVar(&suite, "suite", "", "write the experiment of the published suite in PATH")
+	return cmd
 }

@@ -70,6 +70,7 @@ type Job struct {
 	Directory  string // absolute path of the working directory; "": that of Entry
 	Benchmark  string // name, for external suites
 	Parameter  int
+	Suite      *config.Suite // that the benchmark is of; nil: it has run_iter itself
 	Iterations int
 	Limits     config.Limits
 	Counters   config.Counters
@@ -95,12 +96,13 @@ type Job struct {
 // vanished, that is an outcome of the execution (Missing), not an error. It returns an error if k
 // is not in cfg.
 func NewJob(cfg *config.Config, k key.Key) (Job, error) {
-	vm, _, bench, err := cfg.Lookup(k)
+	vm, variant, bench, err := cfg.Lookup(k)
 	if err != nil {
 		return Job{}, err
 	}
 	j := Job{
-		Key: k, VM: vm, Entry: cfg.EntryPath(k), Benchmark: bench.Name, Parameter: bench.Parameter,
+		Key: k, VM: vm, Suite: variant.Suite, Entry: cfg.EntryPath(k), Benchmark: bench.Name,
+		Parameter: bench.Parameter,
 		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
 		Inherit:  cfg.Experiment.Environment == config.EnvironmentCaller,
 		Counters: cfg.Counters, Verdict: cfg.Verdict, Stop: cfg.Stop.Iterations, Seed: cfg.Experiment.Seed,
@@ -125,7 +127,11 @@ func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
 func (j Job) argv(in Installed) []string {
 	if language, ok := runners.Lookup(j.VM.Runner); ok {
 		args := slices.Concat(j.VM.Args, language.InstrumentOptions(j.VM.Instrument))
-		return language.Command(j.Program, args, in.Runners, j.Entry, j.Parameter)
+		entry := j.Entry
+		if j.Suite != nil {
+			entry = filepath.Join(in.Runners, j.Suite.Hook(j.VM))
+		}
+		return language.Command(j.Program, args, in.Runners, entry, j.Parameter)
 	}
 	argv := append([]string{j.Program}, j.VM.Args...)
 	if j.Entry != "" {
@@ -147,6 +153,9 @@ func (j Job) environment(in Installed) []string {
 		env = set(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD))
 		env = set(env, libkrun.EnvLibrary+"="+in.Library)
 	}
+	if j.Suite != nil {
+		env = append(env, j.suiteEnvironment()...)
+	}
 	if j.VM.Instrument != "" {
 		env = set(env, envInstrument+"="+j.VM.Instrument)
 	}
@@ -154,6 +163,16 @@ func (j Job) environment(in Installed) []string {
 		env = set(env, variable)
 	}
 	return env
+}
+
+// suiteEnvironment tells the hook of a suite which file to run, and how. Options are separated by
+// line breaks, which they cannot contain.
+func (j Job) suiteEnvironment() []string {
+	b, _ := j.Suite.Benchmark(j.Benchmark)
+	return []string{
+		"KRUN_SUITE=" + j.Suite.Path, "KRUN_SUITE_FILE=" + j.Entry, "KRUN_SUITE_BENCHMARK=" + b.Name,
+		"KRUN_SUITE_OPTIONS=" + strings.Join(b.Options, "\n"), "KRUN_SUITE_REQUIRES=" + b.Requires,
+	}
 }
 
 // disclosed returns the environment as a record has it. Of what is inherited it has only the names:

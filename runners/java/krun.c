@@ -24,6 +24,8 @@ NATIVE(int32_t, shouldStop)(VM, int64_t k);
 NATIVE(void, begin)(VM, int64_t k);
 NATIVE(int32_t, end)(VM, int64_t k);
 NATIVE(int32_t, done)(VM, int64_t k);
+NATIVE(int32_t, suiteColumn)(VM, int64_t k);
+NATIVE(void, set)(VM, int64_t k, int32_t column, int64_t value);
 NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i);
 NATIVE(void, halt)(VM, int32_t status);
 
@@ -81,6 +83,19 @@ NATIVE(int32_t, done)(VM, int64_t k)
 {
 	UNUSED;
 	return krun_done(handle(k));
+}
+
+/* suiteColumn names the column of the times that a suite measured itself. */
+NATIVE(int32_t, suiteColumn)(VM, int64_t k)
+{
+	UNUSED;
+	return krun_column(handle(k), "suite_time", "ns");
+}
+
+NATIVE(void, set)(VM, int64_t k, int32_t column, int64_t value)
+{
+	UNUSED;
+	(void)krun_set(handle(k), column, value);
 }
 
 /*

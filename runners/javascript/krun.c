@@ -83,6 +83,35 @@ static napi_value done(napi_env env, napi_callback_info info)
 	return outcome(env, krun_done(krun_handle));
 }
 
+/* column(name, unit) returns the index of a new column, as a number. */
+static napi_value column(napi_env env, napi_callback_info info)
+{
+	napi_value arguments[2] = { NULL, NULL }, value = NULL;
+	size_t count = 2;
+	char name[64] = "", unit[32] = "";
+
+	(void)napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
+	(void)napi_get_value_string_utf8(env, arguments[0], name, sizeof name, NULL);
+	(void)napi_get_value_string_utf8(env, arguments[1], unit, sizeof unit, NULL);
+	(void)napi_create_int32(env, krun_column(krun_handle, name, unit), &value);
+	return value;
+}
+
+/* set(index, value) sets a column of the iteration that ended last; the value is a number. */
+static napi_value set(napi_env env, napi_callback_info info)
+{
+	napi_value arguments[2] = { NULL, NULL };
+	size_t count = 2;
+	int32_t index = -1;
+	int64_t value = KRUN_MISSING;
+
+	(void)napi_get_cb_info(env, info, &count, arguments, NULL, NULL);
+	(void)napi_get_value_int32(env, arguments[0], &index);
+	(void)napi_get_value_int64(env, arguments[1], &value);
+	(void)krun_set(krun_handle, index, value);
+	return NULL;
+}
+
 static napi_value explain(napi_env env, napi_callback_info info)
 {
 	napi_value argument = NULL, value = NULL;
@@ -108,7 +137,8 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports)
 {
 	static const struct function always[] = {
 		{ "version", version }, { "init", init }, { "shouldStop", should_stop }, { "begin", begin },
-		{ "end", end }, { "done", done }, { "strerror", explain }, { NULL, NULL },
+		{ "end", end }, { "done", done }, { "strerror", explain }, { "column", column }, { "set", set },
+		{ NULL, NULL },
 	};
 	const struct function *f;
 	bool accepted = true;

@@ -161,7 +161,7 @@ function runModule(file) {
 
 /* loadBenchmark returns the function run_iter of the file,
  * which may be a global variable or a constant of the script. */
-function loadBenchmark(file) {
+function loadBenchmark(file, isSuite) {
   let entry;
 
   try {
@@ -174,6 +174,8 @@ function loadBenchmark(file) {
   } catch (error) {
     complainOf(EXIT_BENCHMARK, `cannot load ${file}`, error);
   }
+  if (isSuite())
+    return undefined;
   if (typeof entry !== "function")
     complain(EXIT_NO_ENTRY, `${file} has no function run_iter`);
   if (/^\[object (Async|Generator|AsyncGenerator)Function\]$/.test(Object.prototype.toString.call(entry)))
@@ -195,6 +197,25 @@ function measure(shouldStop, begin, end, run_iter, parameter) {
     const code = end();
     if (code !== undefined)
       return code;
+  }
+  return undefined;
+}
+
+/*
+ * measureSuite measures for the hook of a suite, which is loaded in the place of a benchmark: iterate
+ * returns the seconds that the suite itself measured for the iteration, which become a column. It
+ * returns the code of the call that failed, or undefined.
+ */
+function measureSuite(krun, iterate) {
+  const column = krun.column("suite_time", "ns");
+
+  while (!krun.shouldStop()) {
+    krun.begin();
+    const seconds = iterate();
+    const code = krun.end();
+    if (code !== undefined)
+      return code;
+    krun.set(column, Math.round(seconds * 1e9));
   }
   return undefined;
 }
@@ -221,12 +242,17 @@ function main(argv) {
     complain(EXIT_INIT, `krun_init: ${krun.strerror(code)}`);
   blockingOutput();
   defineGlobals(argv[0]);
-  const run_iter = loadBenchmark(argv[0]);
+  let suite;
+  if (process.env.KRUN_SUITE)
+    global.krunSuite = (iterate) => { suite = iterate; };
+  const run_iter = loadBenchmark(argv[0], () => suite);
   // krun.node has asked only with KRUN_INSTRUMENT
   const instrument = krun.asked && instrumented(() => require("./instrument.js"));
   const log = instrument && instrumented(() => instrument.start(krun));
   try {
-    code = instrument ? instrument.measure(krun, run_iter, parameter) :
+    if (suite && !instrument)
+      code = measureSuite(krun, suite);
+    else code = instrument ? instrument.measure(krun, suite || run_iter, parameter) :
       measure(krun.shouldStop, krun.begin, krun.end, run_iter, parameter);
   } catch (error) {
     complainOf(EXIT_EXCEPTION, `${argv[0]} raised an exception in run_iter`, error);

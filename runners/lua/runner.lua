@@ -100,6 +100,8 @@ local DECLARATIONS = [[
   int krun_begin(void *k);
   int krun_end(void *k);
   int krun_done(void *k);
+  int krun_column(void *k, const char *name, const char *unit);
+  int krun_set(void *k, int column, int64_t value);
 ]]
 
 -- bind returns libkrun's functions. They are looked up only here.
@@ -146,6 +148,8 @@ local function open_handle(ffi, krun)
   return out[0]
 end
 
+local measured -- the code of a suite's measurement: its hook has measured, and needs no run_iter
+
 -- load_benchmark returns the function run_iter of the file at path. require searches the file's
 -- directory first.
 local function load_benchmark(path)
@@ -162,7 +166,7 @@ local function load_benchmark(path)
     fail_in_benchmark(EXIT_BENCHMARK, path, "while it was loaded", err)
   end
   local run_iter = rawget(globals, "run_iter")
-  if type(run_iter) ~= "function" then
+  if type(run_iter) ~= "function" and not measured then
     fail(EXIT_NO_ENTRY, path, " has no function run_iter")
   end
   return run_iter
@@ -181,6 +185,27 @@ local function measure(krun, handle, run_iter, parameter)
     local code = finish(handle)
     if code ~= 0 then
       return code
+    end
+  end
+  return krun.done(handle)
+end
+
+-- measure_suite measures for the hook of a suite, which is loaded in the place of a benchmark:
+-- iterate returns the seconds that the suite itself measured for the iteration, which become a
+-- column. It returns the code of the call that failed, or 0.
+local function measure_suite(krun, handle, iterate, ended)
+  local should_stop, begin, finish, set = krun.should_stop, krun.begin, krun.finish, krun.library.krun_set
+  local column = krun.library.krun_column(handle, "suite_time", "ns")
+  while should_stop(handle) == 0 do
+    begin(handle)
+    local seconds = iterate()
+    local code = finish(handle)
+    if code ~= 0 then
+      return code
+    end
+    set(handle, column, seconds * 1e9)
+    if ended then
+      ended()
     end
   end
   return krun.done(handle)
@@ -217,11 +242,25 @@ local function main(path, parameter)
   end
   local ffi, krun = open_library()
   local handle = open_handle(ffi, krun)
-  local run_iter = load_benchmark(path)
   local instrument, ended = getenv("KRUN_INSTRUMENT"), nil
-  if instrument then
-    measure = measure_instrumented
-    ended = load_instrument()(ffi, krun.library, handle, instrument == "events")
+  local function load_ended()
+    if instrument then
+      ended = load_instrument()(ffi, krun.library, handle, instrument == "events")
+    end
+  end
+  if getenv("KRUN_SUITE") then
+    globals.krun_parameter = parameter
+    globals.krun_suite = function(iterate)
+      load_ended()
+      measured = measure_suite(krun, handle, iterate, ended)
+    end
+  end
+  local run_iter = load_benchmark(path)
+  if measured then
+    measure = function() return measured end
+  else
+    load_ended()
+    measure = instrument and measure_instrumented or measure
   end
   local done, code = xpcall(function() return measure(krun, handle, run_iter, parameter, ended) end, trace)
   if not done then

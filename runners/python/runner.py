@@ -124,7 +124,7 @@ def load_benchmark(path):
     except:  # in Python 2 an exception need not be an Exception
         fail_in_benchmark(EXIT_BENCHMARK, "%s raised an exception while it was loaded" % path)
     run_iter = getattr(module, "run_iter", None)
-    if not callable(run_iter):
+    if not callable(run_iter) and not krun_suite.measured:
         fail(EXIT_NO_ENTRY, "%s has no function run_iter" % path)
     return run_iter
 
@@ -143,6 +143,43 @@ def measure(lib, handle, run_iter, parameter):
         if code:
             return code
     return lib.krun_done(handle)
+
+
+def measure_suite(lib, handle, iterate, ended):
+    """Like measure, for the hook of a suite: iterate() returns the seconds that the suite itself
+    measured for the iteration, which become a column. It returns the code of the call that failed, or
+    0."""
+    lib.krun_column.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p]
+    lib.krun_set.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_int64]
+    column = lib.krun_column(handle, b"suite_time", b"ns")
+    should_stop, begin, end, set_column = lib.krun_should_stop, lib.krun_begin, lib.krun_end, lib.krun_set
+    while not should_stop(handle):
+        begin(handle)
+        seconds = iterate()
+        code = end(handle)
+        if code:
+            return code
+        set_column(handle, column, int(seconds * 1e9))
+        if ended:
+            ended()
+    return lib.krun_done(handle)
+
+
+class Suite(object):
+    """What the hook of a suite, which is loaded in the place of a benchmark, has as
+    sys.modules["__main__"].krun_suite: it measures while the suite's own program runs."""
+
+    def __init__(self, lib, handle):
+        self.lib, self.handle, self.code, self.measured = lib, handle, 0, False
+
+    def __call__(self, iterate):
+        """Call iterate() until libkrun says stop. Only once in a process."""
+        instrument = os.environ.get("KRUN_INSTRUMENT")
+        ended = None
+        if instrument:
+            ended = load_instrument()["start"](self.lib, self.handle, ctypes, instrument == "events")
+        self.measured = True
+        self.code = measure_suite(self.lib, self.handle, iterate, ended)
 
 
 def load_instrument():
@@ -180,10 +217,14 @@ def main(argv):
     path, parameter = argv[1], int(argv[2])
     lib = open_library()
     handle = open_handle(lib)
+    global krun_suite
+    krun_suite = Suite(lib, handle)
     run_iter = load_benchmark(path)
     try:
         instrument = os.environ.get("KRUN_INSTRUMENT")
-        if instrument:
+        if krun_suite.measured:
+            code = krun_suite.code
+        elif instrument:
             code = measure_instrumented(lib, handle, run_iter, parameter, instrument == "events")
         else:
             code = measure(lib, handle, run_iter, parameter)

@@ -182,11 +182,39 @@ module KrunRunner
     library = open_library
     handle = open_handle(library)
     library.hasten(File.join(__dir__, "krunruby.so"))
+    @suite = [library, handle]
     load_benchmark(path)
-    fail(EXIT_NO_ENTRY, path, " has no function run_iter") unless main.respond_to?(:run_iter, true)
-    instrument(library, handle) if ENV["KRUN_INSTRUMENT"]
-    code = measure(main, path, library, handle, parameter.to_i)
+    unless @suite_code
+      fail(EXIT_NO_ENTRY, path, " has no function run_iter") unless main.respond_to?(:run_iter, true)
+      instrument(library, handle) if ENV["KRUN_INSTRUMENT"]
+    end
+    code = @suite_code || measure(main, path, library, handle, parameter.to_i)
     fail(EXIT_MEASURE, "krun_begin or krun_end: ", library.error_text(code)) unless code.zero?
+  end
+
+  # Whether the hook of a suite has measured.
+  def self.suite?
+    !@suite_code.nil?
+  end
+
+  # Measures for the hook of a suite, which is loaded in the place of a benchmark: the block returns
+  # the seconds that the suite itself measured for the iteration, which become a column.
+  def self.suite
+    library, handle = @suite
+    instrument(library, handle) if ENV["KRUN_INSTRUMENT"]
+    name, set = library.columns
+    column = name.call(handle, "suite_time", "ns")
+    should_stop, start, stop = library.should_stop, library.start, library.stop
+    while should_stop.call(handle) == 0
+      start.call(handle)
+      seconds = yield
+      @suite_code = stop.call(handle)
+      return if @suite_code != 0
+
+      set.call(handle, column, (seconds * 1e9).to_i)
+      @columns&.ended
+    end
+    @suite_code = library.done(handle)
   end
 
   # Sets columns after each iteration, and with "events" reports garbage collections.

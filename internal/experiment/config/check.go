@@ -14,6 +14,7 @@ const maxKeys = 10_000
 func (c *Config) check(root *node, found *problems) {
 	broken := len(found.list) > 0
 	c.checkVariants(found)
+	c.checkSuites(found)
 	c.checkHome(found)
 	c.checkEnvironment(found)
 	c.checkStop(found)
@@ -98,7 +99,13 @@ func (c *Config) checkInstrument(found *problems) {
 func (c *Config) count() int {
 	n := 0
 	for _, vm := range c.VMs {
-		n += len(vm.Variants) * len(c.Benchmarks) * len(c.armNames())
+		for _, name := range vm.Variants {
+			benchmarks := len(c.Benchmarks)
+			if v, _ := find(c.Variants, func(v Variant) bool { return v.Name == name }); v.Suite != nil {
+				benchmarks = len(v.Suite.Benchmarks)
+			}
+			n += benchmarks * len(c.armNames())
+		}
 	}
 	return n
 }
@@ -109,6 +116,9 @@ func (c *Config) allKeys() []key.Key {
 	for _, vm := range c.VMs {
 		for _, benchmark := range c.Benchmarks {
 			for _, variant := range vm.Variants {
+				if !c.exists(vm, benchmark, variant) {
+					continue
+				}
 				for _, arm := range c.armNames() {
 					keys = append(keys, key.Key{Benchmark: benchmark.Name, VM: vm.Name, Variant: variant,
 						Arm: arm})
@@ -205,7 +215,7 @@ func unmatched(patterns []key.Pattern, keys []key.Key) []key.Pattern {
 
 // possibleKeys returns the keys that would exist if every VM had every variant.
 func (c *Config) possibleKeys() []key.Key {
-	all := Config{Benchmarks: c.Benchmarks, Arms: c.Arms}
+	all := Config{Benchmarks: c.Benchmarks, Variants: c.Variants, Arms: c.Arms}
 	for _, vm := range c.VMs {
 		for _, v := range c.Variants {
 			vm.Variants = append(slices.Clone(vm.Variants), v.Name)
@@ -266,7 +276,7 @@ func (c *Config) checkEmpty(broken bool, found *problems) {
 func (c *Config) checkEntries(found *problems) {
 	for _, k := range c.keys {
 		vm, variant, _, err := c.Lookup(k)
-		if err != nil || variant.Entry != "" || !vm.NeedsEntry() || vm.Runner == "" {
+		if err != nil || variant.Entry != "" || variant.Suite != nil || !vm.NeedsEntry() || vm.Runner == "" {
 			continue
 		}
 		at := join("variants", variant.Name)

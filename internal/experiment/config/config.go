@@ -222,6 +222,7 @@ type Variant struct {
 	Name      string
 	Entry     string // a file; "" is allowed for external suites
 	Subfolder string // subdirectory of the benchmark's directory; may be ""
+	Suite     *Suite // whose benchmarks the variant has; nil for those of [benchmarks]
 }
 
 // Benchmark is one program to measure.
@@ -229,6 +230,7 @@ type Benchmark struct {
 	Name      string
 	Parameter int // fits a C int on every machine
 	Sizes     []Size
+	suites    bool // only suites have it, [benchmarks] has not
 }
 
 // Size replaces numbers of the VM and of the experiment for a benchmark.
@@ -376,6 +378,14 @@ func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	if !ok {
 		return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: no benchmark %q", k, k.Benchmark)
 	}
+	if variant.Suite != nil {
+		own, ok := variant.Suite.Benchmark(k.Benchmark)
+		if !ok {
+			return VM{}, Variant{}, Benchmark{}, fmt.Errorf("%s: the suite %s has no such benchmark", k,
+				k.Variant)
+		}
+		benchmark.Parameter = own.Parameter
+	}
 	arm, err := c.arm(k)
 	for _, o := range arm.VMs {
 		o.apply(&vm)
@@ -392,15 +402,21 @@ func (c *Config) Directories(k key.Key) []string {
 	if err != nil {
 		return nil
 	}
+	if variant.Suite != nil {
+		return []string{filepath.Dir(c.EntryPath(k)), variant.Suite.Path}
+	}
 	all := c.benchmarksOf(k)
 	own := filepath.Join(all, benchmark.Name)
 	return []string{filepath.Join(own, variant.Subfolder), own, all}
 }
 
-// EntryPath returns the absolute path of the entry file of k, or "" if k is not in the
-// configuration or its variant has no entry.
+// EntryPath returns the absolute path of the entry file of k, of a suite's benchmark its own file,
+// or "" if k is not in the configuration or its variant has no entry.
 func (c *Config) EntryPath(k key.Key) string {
-	_, variant, benchmark, err := c.Lookup(k)
+	vm, variant, benchmark, err := c.Lookup(k)
+	if err == nil && variant.Suite != nil {
+		return variant.Suite.File(benchmark.Name, vm)
+	}
 	if err != nil || variant.Entry == "" {
 		return ""
 	}

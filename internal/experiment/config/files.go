@@ -265,8 +265,9 @@ func exists(name string) bool {
 func (c *Config) withoutBenchmarks(found *problems) bool {
 	dir := c.Experiment.Benchmarks
 	needed := slices.ContainsFunc(c.keys, func(k key.Key) bool {
-		vm, _, _, err := c.Lookup(k)
-		return err == nil && vm.Runner != RunnerExternal && c.EntryPath(k) != "" && c.benchmarksOf(k) == dir
+		vm, v, _, err := c.Lookup(k)
+		return err == nil && v.Suite == nil && vm.Runner != RunnerExternal && c.EntryPath(k) != "" &&
+			c.benchmarksOf(k) == dir
 	})
 	info, err := foreign.Stat(context.Background(), dir)
 	if !needed || c.doubtful["experiment.benchmarks"] || err == nil && info.IsDir() {
@@ -311,9 +312,12 @@ func (c *Config) Needs() []string {
 		}
 	}
 	for _, k := range c.keys {
-		if vm, _, _, err := c.Lookup(k); err == nil {
+		if vm, v, _, err := c.Lookup(k); err == nil {
 			add(vm.Path)
 			dir := c.benchmarksOf(k)
+			if v.Suite != nil {
+				dir = v.Suite.Path
+			}
 			if _, err := foreign.Stat(context.Background(), dir); err == nil || vm.NeedsEntry() {
 				add(dir)
 			}

@@ -58,9 +58,14 @@ func open(path, hostname string, settings []setting.Descriptor) (*Config, *probl
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, nil, fmt.Errorf("configuration: %w", err)
 	}
+	unread := &problems{file: path}
+	text = expand(path, text, unread)
 	c, found := parse(path, text, hostname, settings)
 	if c != nil {
 		c.verdict = verdict
+	}
+	if len(unread.list) > 0 { // what else is wrong follows from it
+		found = unread
 	}
 	return c, found, nil
 }
@@ -206,6 +211,11 @@ func (c *Config) resolve(found *problems) {
 		found.checkName(c.lines.of("experiment"), "experiment.name, by default the file's", e.Name)
 	}
 	e.Benchmarks = c.relative(e.Benchmarks)
+	for _, v := range c.Variants {
+		if v.Suite != nil && v.Suite.Path != "" {
+			v.Suite.Path = c.relative(v.Suite.Path)
+		}
+	}
 	for i := range c.VMs {
 		c.VMs[i].Path = c.program(c.VMs[i].Path)
 	}

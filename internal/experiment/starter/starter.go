@@ -16,6 +16,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
+	"krund/runners/suites"
 )
 
 //go:embed _files
@@ -62,6 +63,8 @@ type Experiment struct {
 	File   string // of the benchmark, relative to the directory of NAME.toml; "": a command
 	Text   string // of that file
 	Build  string // command that must be run in that directory first; "": none
+
+	LeftOut []string // what of a suite cannot run, and why
 }
 
 // New makes the experiment NAME for a language, or for a command if it is not nil. runners is the
@@ -103,6 +106,41 @@ func New(name, of string, command []string, runners string) (Experiment, error) 
 	return e, nil
 }
 
+// Suite makes the experiment of a published suite in the directory at path, named after the suite:
+// a VM for each language of it whose program is here.
+func Suite(suite, at string) (Experiment, error) {
+	kind, ok := suites.Lookup(suite)
+	if !ok {
+		return Experiment{}, fmt.Errorf("there is no suite %q: choose one of %s",
+			display.Clip(suite, 100), strings.Join(suites.Names(), ", "))
+	}
+	at, err := filepath.Abs(at)
+	if err != nil {
+		return Experiment{}, err
+	}
+	found, err := kind.Read(at)
+	if err != nil {
+		return Experiment{}, err
+	}
+	var vms strings.Builder
+	for _, l := range languages {
+		if kind.Hooks[l.runner] == "" {
+			continue
+		}
+		if _, err := config.LookPath(l.program); err != nil {
+			found.LeftOut = append(found.LeftOut, l.name+": "+err.Error())
+			continue
+		}
+		fmt.Fprintf(&vms, "[vms.%s]\nrunner = %q\npath = %q  # or another one, such as a build of yours\n"+
+			"variants = [%q]\n\n", l.vm, l.runner, l.program, suite)
+	}
+	header, _, _ := strings.Cut(text(suite, "", ""), "benchmarks = ")
+	header += "iterations = 20         # of each benchmark, in each process\n\n"
+	section := fmt.Sprintf("[suites.%s]  # read when the experiment begins\npath = %s\n\n", suite,
+		config.Quote(at))
+	return Experiment{Name: suite, LeftOut: found.LeftOut, Config: header + section + vms.String()}, nil
+}
+
 // text returns the configuration, of at most 25 lines. The machine is left as it is.
 func text(name, vm, parameter string) string {
 	return fmt.Sprintf(`# krunctl run %[1]s.toml, then krunctl report %[1]s.krun; docs/config.md explains every key
@@ -123,13 +161,34 @@ base_wait = "0s"
 `, name, vm, parameter)
 }
 
+// Next returns what was written, what of a suite is left out, and what to type next. krunctl is how
+// the program was called.
+func (e Experiment) Next(krunctl string) string {
+	var b strings.Builder
+	if e.File != "" {
+		fmt.Fprintf(&b, "wrote %s, the benchmark: replace its fib\n", e.File)
+	}
+	fmt.Fprintf(&b, "wrote %s.toml, the experiment\n", e.Name)
+	for _, why := range e.LeftOut {
+		fmt.Fprintf(&b, "  left out: %s\n", display.Clip(why, display.MaxMessage))
+	}
+	b.WriteString("\nnext:\n")
+	if e.Build != "" {
+		fmt.Fprintf(&b, "  (cd %s && %s)\n", display.ShellPath(path.Dir(e.File)), e.Build)
+	}
+	for _, line := range []string{"check %s.toml", "run %s.toml", "analyze %s.krun", "report %s.krun"} {
+		fmt.Fprintf(&b, "  %s "+line+"\n", krunctl, e.Name)
+	}
+	return b.String()
+}
+
 // Write writes the files of an experiment into a directory. It replaces nothing: the error wraps
 // fs.ErrExist.
 func (e Experiment) Write(dir string) error {
 	list := []struct{ name, text string }{{e.Name + ".toml", e.Config}, {e.File, e.Text}}
 	for _, f := range list {
 		if _, err := os.Lstat(filepath.Join(dir, f.name)); f.name != "" && err == nil {
-			return fmt.Errorf("%s: %w", f.name, fs.ErrExist)
+			return fmt.Errorf("%s: %w; choose another name", f.name, fs.ErrExist)
 		}
 	}
 	for _, f := range list {

@@ -132,6 +132,9 @@ func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 		}
 		return nil, err
 	}
+	if text, err = config.Expand(path, text); err != nil {
+		return nil, err
+	}
 	if started, err := directory.Open(fsys, directory.For(path)); err == nil {
 		cfg, err := config.Stored(path, text, host, doctor.Settings())
 		stored, unread := durable.ReadFile(fsys, started.ConfigCopy())

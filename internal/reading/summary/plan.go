@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"strings"
 
 	"krund/internal/durable"
 	"krund/internal/durable/foreign"
@@ -115,6 +116,12 @@ func PlanOf(ctx context.Context, fsys durable.FS, cfg *config.Config, path strin
 	}
 	if len(cfg.Arms) > 0 {
 		p.Notes = alike(ctx, cfg)
+	}
+	for _, v := range cfg.Variants {
+		if v.Suite != nil && len(v.Suite.LeftOut) > 0 {
+			p.Notes = append(p.Notes, "of the suite "+v.Name+" is left out: "+
+				strings.Join(v.Suite.LeftOut, "; "))
+		}
 	}
 	v, samples, err := p.progress(fsys, cfg)
 	if err != nil {

@@ -1,0 +1,96 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/internal/boot/doctor"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/key"
+	"krund/rig/must"
+)
+
+const suiteText = `[experiment]
+reboot = "none"
+account = "caller"
+[suites.scripts]
+kind = "pyperf"
+path = "scripts"
+[vms.CPython]
+runner = "python"
+path = "python3"
+variants = ["scripts", "mine"]
+[variants.mine]
+entry = "bench.py"
+[benchmarks]
+nbody = { parameter = 7 }
+`
+
+// TestSuites: the keys come from the suite, the text of the configuration keeps them, and a change
+// of the suite is a change of the configuration.
+func TestSuites(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	write("e.toml", suiteText)
+	write("scripts/a.py", "import pyperf")
+	write("scripts/nbody.py", "import pyperf")
+	path := filepath.Join(dir, "e.toml")
+	c := must.Get(config.Open(path, "lab", doctor.Settings()))(t)
+	var keys []string
+	for _, k := range c.Keys() {
+		keys = append(keys, k.String())
+	}
+	must.Equal(t, strings.Join(keys, " "), "nbody:CPython:scripts nbody:CPython:mine a:CPython:scripts")
+	suite, own := key.Key{Benchmark: "nbody", VM: "CPython", Variant: "scripts"}, must.Get(key.Parse(
+		"nbody:CPython:mine"))(t)
+	must.Equal(t, c.EntryPath(suite), filepath.Join(dir, "scripts/nbody.py"))
+	_, _, b, err := c.Lookup(suite)
+	must.Be(t, err == nil && b.Parameter == 1, b, err)
+	_, _, b, err = c.Lookup(own)
+	must.Be(t, err == nil && b.Parameter == 7, b, err)
+	must.Be(t, c.Relative(filepath.Join(dir, "scripts")), c.Needs())
+
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "scripts")))
+	stored := must.Get(config.Stored(path, []byte(c.Text), "lab", doctor.Settings()))(t)
+	must.Equal(t, stored.Hash, c.Hash)
+	must.Equal(t, len(stored.Keys()), 3)
+	_, err = config.Open(path, "lab", doctor.Settings())
+	must.Be(t, err != nil && strings.Contains(err.Error(), "e.toml:4: suites.scripts: "), err)
+
+	write("scripts/other.py", "import pyperf")
+	again := must.Get(config.Open(path, "lab", doctor.Settings()))(t)
+	same, changes, err := again.AsBegun([]byte(c.Text))
+	must.Be(t, err == nil && same == nil && len(changes) > 0, changes, err)
+}
+
+// TestSuiteMistakes: each is reported at its line.
+func TestSuiteMistakes(t *testing.T) {
+	const found = "[suites.scripts.found.benchmarks]\n"
+	for _, c := range []struct{ old, replacement, want string }{
+		{`"scripts", "mine"`, `"mine"`, ":4: suites.scripts is run by no VM"},
+		{`runner = "python"`, `runner = "ruby"`, `which krund measures with runner = "python"`},
+		{`kind = "pyperf"`, "", ":4: suites.scripts is no suite that krund knows"},
+		{`kind = "pyperf"`, `kind = "pyprf"`, ":5: suites.scripts.kind is"},
+		{`path = "scripts"`, "", ":4: suites.scripts has no path"},
+		{"[benchmarks]", found + "x = { files = { python = \"../x\" } }\n[benchmarks]",
+			":14: suites.scripts.found.benchmarks.x: \"../x\" is not a file in the suite"},
+		{"[benchmarks]", found + "\"a\\nb\" = { files = { python = \"x\" } }\n[benchmarks]",
+			":14: suites.scripts.found"},
+		{"[benchmarks]", "[machines.x.suites.scripts]\npath = \"x\"\n[benchmarks]",
+			"a suite is the same on all"},
+	} {
+		text := strings.Replace(suiteText, c.old, c.replacement, 1)
+		dir := t.TempDir()
+		path := filepath.Join(dir, "e.toml")
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Do(t, os.Mkdir(filepath.Join(dir, "scripts"), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, "scripts", "a.py"), []byte("import pyperf"), 0o644))
+		_, err := config.Open(path, "lab", doctor.Settings())
+		must.Be(t, err != nil && strings.Contains(err.Error(), c.want), c.want, "in", err)
+	}
+}

@@ -1,0 +1,148 @@
+package suites_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"krund/rig/must"
+	"krund/runners/suites"
+)
+
+// suite writes files below a new directory and reads it as a suite.
+func suite(t *testing.T, kind string, files map[string]string) (suites.Found, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		if to, link := strings.CutPrefix(text, "-> "); link {
+			must.Do(t, os.Symlink(to, file))
+			continue
+		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	s, ok := suites.Lookup(kind)
+	must.Need(t, ok, kind)
+	return s.Read(dir)
+}
+
+// names returns the names and options of what was found.
+func names(f suites.Found) string {
+	var list []string
+	for _, b := range f.Benchmarks {
+		list = append(list, fmt.Sprintf("%s%q", b.Name, b.Options))
+	}
+	return strings.Join(list, " ")
+}
+
+const bm = "pyperformance/data-files/benchmarks/bm_"
+
+// TestRead: keys, options, inner iterations and versions come from the suite's own files.
+func TestRead(t *testing.T) {
+	f := must.Get(suite(t, "pyperformance", map[string]string{
+		bm + "a/pyproject.toml": "[project]\nrequires-python = \">=3.12\"\n" +
+			"[tool.pyperformance]\nname = \"a\"\n",
+		bm + "a/bm_a_io.toml":     "[tool.pyperformance]\nname = \"a_io\"\nextra_opts = [\"--io\", \"x\"]\n",
+		bm + "a/run_benchmark.py": "runner.bench_func('a', f)\n",
+		bm + "b/pyproject.toml":   "[tool.pyperformance]\nname = \"b\"\n",
+		bm + "b/run_benchmark.py": "BENCHMARKS = {\n  # the names\n  'fft': (f, 'no'),\n  \"lu\": g }\n" +
+			"add_argument('benchmark', nargs='?',\n choices=sorted(BENCHMARKS))\n" +
+			"runner.bench_time_func(name, f)\n",
+		bm + "c/pyproject.toml":   "[tool.pyperformance]\nname = \"c\"\n",
+		bm + "c/run_benchmark.py": "runner.bench_func('c_one', f)\nrunner.bench_func(\"c_two\", g)\n",
+		bm + "d/pyproject.toml":   "[tool.pyperformance]\nname = \"d\"\n",
+	}))(t)
+	must.Equal(t, names(f), `a[""] a_io["" "--io" "x"] b_fft["" "fft"] b_lu["" "lu"] c_one["0"] c_two["1"]`)
+	must.Equal(t, f.Benchmarks[0].Requires, ">=3.12")
+	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "bm_d/run_benchmark.py"), f.LeftOut)
+
+	f = must.Get(suite(t, "ruby-bench", map[string]string{"benchmarks/fib.rb": "",
+		"benchmarks/x/benchmark.rb": "",
+		"benchmarks/y/other.rb":     "", "benchmarks/r.rb": "",
+		"benchmarks.yml": "fib:\n  ractor: true\nr:\n  ractor_only: true\nx:\n  desc: b\n"}))(t)
+	must.Equal(t, names(f), "fib[] x[]")
+	must.Be(t, len(f.LeftOut) == 1 && strings.HasPrefix(f.LeftOut[0], "r: "), f.LeftOut)
+
+	f = must.Get(suite(t, "are-we-fast-yet", map[string]string{
+		"rebench.conf": "  benchmarks: &B\n    - DeltaBlue:\n        extra_args: 12000\n" +
+			"    - Json:\n        extra_args: 100\n", "benchmarks/Ruby/json.rb": "",
+		"benchmarks/Lua/json.lua": "", "benchmarks/Java/benchmarks.jar": ""}))(t)
+	must.Equal(t, names(f), "DeltaBlue[] Json[]")
+	must.Equal(t, f.Benchmarks[1].Parameter, 100)
+	must.Equal(t, len(f.Benchmarks[1].Files), 3)
+
+	f = must.Get(suite(t, "pyperf", map[string]string{"bench.py": "import pyperf\n", "other.py": "",
+		"x.txt": ""}))(t)
+	must.Equal(t, names(f), `bench[""]`)
+}
+
+// TestHostile: what a suite's files and names may not be is left out or refused, with what and
+// where.
+func TestHostile(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret.py")
+	must.Do(t, os.WriteFile(outside, []byte("import pyperf"), 0o644))
+	f := must.Get(suite(t, "pyperf", map[string]string{
+		"good.py": "import pyperf", "link.py": "-> " + outside, "up.py": "-> ../../../../../../etc/passwd",
+		"device.py": "-> /dev/zero", "-o.py": "import pyperf", "new\nline.py": "import pyperf",
+		"huge.py": "import pyperf" + strings.Repeat(" ", 2<<20), "dir.py/x": "",
+	}))(t)
+	must.Equal(t, names(f), `good[""]`)
+	must.Equal(t, len(f.LeftOut), 7)
+	for _, why := range f.LeftOut {
+		must.Be(t, !strings.ContainsAny(why, "\n\x1b") && len(why) < 400, why)
+	}
+	f = must.Get(suite(t, "pyperformance", map[string]string{
+		bm + "a/pyproject.toml": "[tool.pyperformance]\nname = \"a\"\n" +
+			"runscript = \"../../../../../../x.py\"\n",
+		bm + "b/pyproject.toml":   "[tool.pyperformance]\nname = \"b\"\nextra_opts = [\"a\\nb\"]\n",
+		bm + "b/run_benchmark.py": "pyperf", bm + "c/pyproject.toml": "not TOML",
+		bm + "e/pyproject.toml": "-> " + outside,
+	}))(t)
+	must.Equal(t, len(f.Benchmarks), 0)
+	must.Equal(t, len(f.LeftOut), 4)
+
+	many := map[string]string{}
+	for i := range 5001 {
+		many[fmt.Sprintf("x%d", i)] = ""
+	}
+	for _, c := range []struct {
+		kind  string
+		files map[string]string
+		want  string
+	}{
+		{"pyperf", many, "more than 5000 entries"},
+		{"pyperf", map[string]string{"x": ""}, "has no benchmarks of pyperf"},
+		{"are-we-fast-yet", map[string]string{"rebench.conf": "x"}, "names no benchmarks"},
+		{"are-we-fast-yet", map[string]string{"x": ""}, "rebench.conf: "},
+		{"ruby-bench", map[string]string{"benchmarks/a.rb": "", "benchmarks/a/benchmark.rb": ""},
+			"two benchmarks called"},
+	} {
+		_, err := suite(t, c.kind, c.files)
+		must.Be(t, err != nil && strings.Contains(err.Error(), c.want), c.want, err)
+	}
+	s, _ := suites.Lookup("pyperf")
+	_, err := s.Read("/nonexistent")
+	must.Be(t, err != nil && strings.Contains(err.Error(), "no such file"), err)
+}
+
+// FuzzScript: no text of a script makes reading fail or name what Check refuses.
+func FuzzScript(f *testing.F) {
+	f.Add("BENCHMARKS = {'a': (1, 'b'), # c\n}\nnargs='?', choices=BENCHMARKS)", "--x")
+	f.Add("runner.bench_func('a', f)\nr.bench_func('b', g)", "")
+	f.Add("BENCHMARKS = 'a b'.split()\nnargs='?', choices=BENCHMARKS", "")
+	f.Fuzz(func(t *testing.T, text, option string) {
+		dir := t.TempDir()
+		must.Do(t, os.WriteFile(filepath.Join(dir, "s.py"), []byte("pyperf "+text), 0o644))
+		s, _ := suites.Lookup("pyperf")
+		found, err := s.Read(dir)
+		if err != nil {
+			return
+		}
+		for _, b := range found.Benchmarks {
+			must.Do(t, b.Check())
+		}
+	})
+}
