@@ -12,18 +12,30 @@ import (
 
 // loopOf returns the medians over the executions of a key; ok is false if no execution has a loop.
 func loopOf(pair *dataset.Pair) (l dataset.Loop, ok bool) {
-	var measured, outside []float64
+	var all []*dataset.Loop
 	for i := range pair.Executions {
 		if e := &pair.Executions[i]; e.Outcome == results.Completed && e.Loop != nil && e.Instrument == "" {
-			measured, outside = append(measured, e.Loop.Measured), append(outside, e.Loop.Outside)
+			all = append(all, e.Loop)
 		}
 	}
-	if len(measured) == 0 {
+	if len(all) == 0 {
 		return l, false
 	}
-	slices.Sort(measured)
-	slices.Sort(outside)
-	return dataset.Loop{Measured: arith.Median(measured), Outside: arith.Median(outside)}, true
+	median := func(of func(*dataset.Loop) float64) float64 {
+		values := make([]float64, len(all))
+		for i, l := range all {
+			values[i] = of(l)
+		}
+		slices.Sort(values)
+		return arith.Median(values)
+	}
+	return dataset.Loop{
+		Measured:   median(func(l *dataset.Loop) float64 { return l.Measured }),
+		Outside:    median(func(l *dataset.Loop) float64 { return l.Outside }),
+		Iterations: median(func(l *dataset.Loop) float64 { return l.Iterations }),
+		Around:     median(func(l *dataset.Loop) float64 { return l.Around }),
+		Last:       median(func(l *dataset.Loop) float64 { return l.Last }),
+	}, true
 }
 
 // loopsDiffer returns why the iterations of two sides are not the same work; "" if they may be. A
@@ -34,11 +46,41 @@ func loopsDiffer(before, after *dataset.Pair) string {
 	const relevant = 0.1
 	a, known := loopOf(before)
 	b, known2 := loopOf(after)
-	if !known || !known2 || min(a.Share(), b.Share()) >= dataset.LeastShare ||
+	if !known || !known2 {
+		return ""
+	}
+	if a.Cheaper(&b) || b.Cheaper(&a) {
+		return fmt.Sprintf("an iteration takes %.2g s before and %.2g s after, as little as a function "+
+			"that returns a kept result; let run_iter compute its result in each iteration", a.Last, b.Last)
+	}
+	if text := moved(a, b); text != "" {
+		return text
+	}
+	if min(a.Share(), b.Share()) >= dataset.LeastShare ||
 		math.Abs(a.Outside-b.Outside) <= relevant*max(a.Measured, b.Measured) {
 		return ""
 	}
 	return fmt.Sprintf("the iterations cover %s of the loop before and %s after: %.2g and %.2g s of each "+
 		"lie outside of the measured time; measure the same work on both sides", Percent(a.Share()),
 		Percent(b.Share()), a.Outside, b.Outside)
+}
+
+// moved returns why work may have moved out of the loop, to the start or the end of the process; ""
+// if it has not. What is saved in all iterations together is then lost around them, and more than
+// what the start of a process varies by.
+func moved(a, b dataset.Loop) string {
+	const relevant, least, most = 0.1, 0.1, 0.8 // of the iterations; seconds; of what is saved
+	if a.Around == 0 || b.Around == 0 {
+		return ""
+	}
+	saved, lost := a.Iterations-b.Iterations, b.Around-a.Around
+	if saved < 0 {
+		saved, lost = -saved, -lost
+	}
+	if saved <= relevant*max(a.Iterations, b.Iterations) || lost <= max(least, most*saved) {
+		return ""
+	}
+	return fmt.Sprintf("all iterations of a process take %.2g s before and %.2g s after, and what it does "+
+		"before and after them %.2g and %.2g s: work may have moved out of the measured time", a.Iterations,
+		b.Iterations, a.Around, b.Around)
 }

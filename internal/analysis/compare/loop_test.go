@@ -5,48 +5,46 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
-// withLoop gives the executions of a benchmark a time outside of their iterations.
-func withLoop(d *dataset.Dataset, benchmark string, measured, outside float64) {
-	for i := range d.Pairs {
-		for k := range d.Pairs[i].Executions {
-			if d.Pairs[i].Key.Benchmark == benchmark {
-				d.Pairs[i].Executions[k].Loop = &dataset.Loop{Measured: measured, Outside: outside}
-			}
-		}
+// process is a pair of one execution: 8 iterations, and what the process does before and after
+// them, in nanoseconds.
+func process(before, after, first, wall int64) *dataset.Pair {
+	walls := []int64{first, wall, wall, wall, wall, wall, wall, wall}
+	starts := make([]int64, len(walls))
+	at := before
+	for i, wall := range walls {
+		starts[i] = at
+		at += wall + 2_000
 	}
+	loop := dataset.LoopOf(starts, walls, 0)
+	loop.Within(starts, walls, 0, at+after)
+	return &dataset.Pair{Executions: []dataset.Execution{{Outcome: results.Completed, Loop: loop}}}
 }
 
-// TestMovedWork: a side that does its work between its iterations is not 6,647 times as fast; one
-// that waits there on both sides, or needs the same time there, has a verdict.
-func TestMovedWork(t *testing.T) {
-	before := side(t, 1, 6, 0.001, map[string]float64{"a": 0.5, "b": 0.5, "c": 0.5, "d": 0.5})
-	after := side(t, 2, 6, 0.001, map[string]float64{"a": 0.0001, "b": 0.25, "c": 0.25, "d": 0.25})
-	withLoop(before.Data, "a", 0.5, 0)
-	withLoop(after.Data, "a", 0.0001, 0.5)
-	withLoop(before.Data, "b", 0.5, 0.5) // a wait that the user wanted
-	withLoop(after.Data, "b", 0.25, 0.51)
-	withLoop(before.Data, "c", 0.5, 0.01) // covered on both sides
-	withLoop(after.Data, "c", 0.25, 0.02)
-	withLoop(before.Data, "d", 0.5, 0) // half of the work was moved
-	withLoop(after.Data, "d", 0.25, 0.25)
-	r := mustCompare(t, analyzed(t, before.Data), analyzed(t, after.Data), Options{})
-	for i, want := range []Verdict{CannotTell, Better, Better, CannotTell} {
-		c := r.Changes[i]
-		must.Be(t, c.Verdict == want && c.Apart() == (want == CannotTell), c.Key, c.Verdict, c.Reason)
-	}
-	if why := r.Changes[0].Reason; !strings.HasPrefix(why,
-		"the iterations cover 100 % of the loop before and 0.02 % after: 0 and 0.5 s of each lie outside") {
-		t.Error(why)
-	}
-	var said []string
-	for _, w := range analyzed(t, after.Data).Doc.Pairs[0].Warnings {
-		if w.Code == "loop_share" {
-			said = append(said, w.Text)
+// TestLoopsDiffer: work that left the measured time gets no verdict, and a faster program does.
+func TestLoopsDiffer(t *testing.T) {
+	const ms, us = 1_000_000, 1_000
+	same := process(100*ms, 10*ms, 50*ms, 50*ms)
+	for name, c := range map[string]struct {
+		after *dataset.Pair
+		want  string
+	}{
+		"the same":              {same, ""},
+		"twice as fast":         {process(100*ms, 10*ms, 25*ms, 25*ms), ""},
+		"a JIT, starts slower":  {process(200*ms, 10*ms, 50*ms, 5*ms), ""},
+		"a kept result":         {process(100*ms, 10*ms, 50*ms, 500), "as little as"},
+		"computed at the start": {process(150*ms, 10*ms, 500, 500), "as little as"},
+		"moved to the start":    {process(490*ms, 10*ms, us, us), "as little as"},
+		"all work at the start": {process(480*ms, 10*ms, ms, ms), "may have moved out"},
+		"deferred to the end":   {process(100*ms, 400*ms, ms, ms), "may have moved out"},
+		"a clock at half speed": {process(100*ms, 280*ms, 25*ms, 25*ms),
+			"may have moved out"},
+	} {
+		for _, text := range []string{loopsDiffer(same, c.after), loopsDiffer(c.after, same)} {
+			must.Be(t, (text == "") == (c.want == "") && strings.Contains(text, c.want), name, text)
 		}
 	}
-	must.Be(t, len(said) == 1 && strings.HasPrefix(said[0], "in 6 of 6 executions the iterations cover less"),
-		said)
 }

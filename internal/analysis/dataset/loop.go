@@ -1,6 +1,9 @@
 package dataset
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Loop is how an execution spent the time from the start of its first iteration to the end of its
 // last one, in seconds per iteration. Work that a benchmark does between two iterations is in no
@@ -8,7 +11,26 @@ import "slices"
 type Loop struct {
 	Measured float64 // in iterations
 	Outside  float64 // between them, without what krund and its runner need
+
+	// The rest is of the whole process, in seconds.
+	Iterations float64 // all of them together
+	Around     float64 // before the first and after the last one, by krund's clock; 0: unknown
+	After      float64 // of that, after the last one
+	First      float64 // the first iteration
+	Last       float64 // median of the last half of the iterations
 }
+
+// Bounds of iterations that do no work any more, in seconds.
+const (
+	// trivial is more than any runner needs to call a function that returns a kept value.
+	trivial = 5e-6
+	// worked is a first iteration that is more than the start of a VM's compiler, or a page fault.
+	worked = 10e-3
+	// keptRatio is more than a JIT compiler makes a program faster.
+	keptRatio = 2000
+	// longAfter is more than a VM needs to end on a busy machine, where 0.6 s were seen.
+	longAfter = 1
+)
 
 // Bounds of the time between two iterations that is not the benchmark's, in nanoseconds.
 const (
@@ -50,8 +72,55 @@ func LoopOf(starts, walls []int64, perCore int) *Loop {
 		}
 		outside += gap
 	}
+	half := slices.Sorted(slices.Values(walls[n/2:]))
 	const second = 1e9
-	return &Loop{float64(measured) / second / float64(n), float64(outside) / second / float64(n)}
+	return &Loop{
+		Measured: float64(measured) / second / float64(n), Outside: float64(outside) / second / float64(n),
+		Iterations: float64(measured) / second, First: float64(walls[0]) / second,
+		Last: float64(half[len(half)/2]) / second,
+	}
+}
+
+// Within completes a loop with the life of the process: when it began, on the clock of the start
+// stamps, and how long krund saw it live, in nanoseconds. A clock of the process that is slower
+// than krund's makes the time after the last iteration long.
+func (l *Loop) Within(starts, walls []int64, began, lifetime int64) {
+	const second = 1e9
+	last := len(starts) - 1
+	l.After = float64(max(0, began+lifetime-starts[last]-walls[last])) / second
+	l.Around = float64(max(0, starts[0]-began))/second + l.After
+}
+
+// Kept reports whether iterations became trivially cheap once the first one was measured.
+func (l *Loop) Kept() bool {
+	return l.First >= worked && l.Last < trivial && l.First > keptRatio*l.Last
+}
+
+// Late reports whether the process went on after its last iteration for more than an end takes.
+func (l *Loop) Late() bool { return l.After > longAfter && l.After > 0.8*l.Iterations }
+
+// Cheaper reports whether the iterations of l do so little beside those of other that they cannot
+// be the same work.
+func (l *Loop) Cheaper(other *Loop) bool {
+	const ratio = 200
+	return l.Last < trivial && ratio*l.Last < other.Last
+}
+
+// Doubt says why the measured time of an execution may not be its work; "" if there is no doubt. It
+// is "" for an instrumented execution, whose runner asks the VM between iterations.
+func (e *Execution) Doubt() string {
+	l := e.Loop
+	switch {
+	case l == nil || e.Instrument != "":
+		return ""
+	case l.Kept():
+		return fmt.Sprintf("iterations became trivially cheap: %.2g s after a first one of %.2g s; if "+
+			"run_iter keeps a result, let it compute it in each iteration", l.Last, l.First)
+	case l.Late():
+		return fmt.Sprintf("the process went on for %.2g s after its last iteration, and all iterations "+
+			"took %.2g s; wait in run_iter for work that it begins", l.After, l.Iterations)
+	}
+	return ""
 }
 
 // Share is the share of the loop that lies in iterations, from 0 to 1.

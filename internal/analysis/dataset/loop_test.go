@@ -61,3 +61,29 @@ func TestLoop(t *testing.T) {
 	must.Be(t, math.Abs(moved.Measured-2e-6) <= 1e-12 && math.Abs(moved.Outside-0.95*3.2e-3*100/101) <= 1e-9,
 		moved)
 }
+
+// TestDoubt: iterations after which the process goes on, and those that do nothing any more.
+func TestDoubt(t *testing.T) {
+	const second, ms = int64(1e9), int64(1e6)
+	for name, c := range map[string]struct {
+		first, wall, after int64
+		doubtful           bool
+	}{
+		"honest":                          {50 * ms, 50 * ms, 10 * ms, false},
+		"a JIT compiler":                  {50 * ms, ms / 10, 10 * ms, false},
+		"a page fault in C":               {20_000, 200, ms, false},
+		"classes are loaded":              {8 * ms, 2_000, 10 * ms, false},
+		"a kept result":                   {50 * ms, 500, 10 * ms, true},
+		"deferred to the end":             {ms, ms, 2 * second, true},
+		"a slow end of a long run":        {second, second, second, false},
+		"clean-up after short iterations": {ms, ms, 300 * ms, false},
+	} {
+		starts := []int64{0, 2 * second, 4 * second, 6 * second}
+		walls := []int64{c.first, c.wall, c.wall, c.wall}
+		e := Execution{Loop: LoopOf(starts, walls, 0)}
+		e.Loop.Within(starts, walls, 0, starts[3]+walls[3]+c.after)
+		must.Equal(t, e.Doubt() != "", c.doubtful, name, e.Doubt())
+		e.Instrument = "columns"
+		must.Equal(t, e.Doubt(), "", name)
+	}
+}

@@ -30,7 +30,7 @@ func inputHash(pair *dataset.Pair, column string, parameters []byte) string {
 		if e.Instrument != "" {
 			h.text(e.Instrument)
 		}
-		if e.Uncovered() { // which is a warning
+		if e.Uncovered() || e.Doubt() != "" { // which are warnings
 			h.text(fmt.Sprint("loop", *e.Loop))
 		}
 		h.number(len(e.Columns))

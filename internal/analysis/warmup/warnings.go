@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -125,10 +126,10 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 	return list
 }
 
-// LoopText describes the completed executions whose iterations do not cover the loop; "" without
-// any.
+// LoopText describes the completed executions whose iterations may not be the work of the
+// benchmark: those that do not cover the loop, or else those of another doubt; "" without any.
 func LoopText(executions []dataset.Execution) string {
-	completed := 0
+	completed, doubtful, doubt := 0, 0, ""
 	var worst *dataset.Loop
 	uncovered := 0
 	for i := range executions {
@@ -137,12 +138,19 @@ func LoopText(executions []dataset.Execution) string {
 			continue
 		}
 		completed++
+		if text := e.Doubt(); text != "" {
+			doubtful++
+			doubt = cmp.Or(doubt, text)
+		}
 		if !e.Uncovered() {
 			continue
 		}
 		if uncovered++; worst == nil || e.Loop.Share() < worst.Share() {
 			worst = e.Loop
 		}
+	}
+	if worst == nil && doubtful > 0 {
+		return fmt.Sprintf("in %d of %d executions %s", doubtful, completed, doubt)
 	}
 	if worst == nil {
 		return ""

@@ -274,6 +274,9 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	e := dataset.Execution{Number: r.Pexec, Outcome: r.Outcome, Reasons: r.Reasons,
 		Restart: r.Reboot, Turn: r.Slot + 1, FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
 		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
+	if began := r.Startup.ExecNS; e.Loop != nil && began != nil {
+		e.Loop.Within(r.StartNS, r.WallNS, *began, r.Process.WallNS)
+	}
 	if keep == nil {
 		e.Starts, e.Events = r.StartNS, r.Events
 	}
