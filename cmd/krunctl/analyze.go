@@ -1,21 +1,17 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/outlier"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
 	"krund/internal/reading/experiment"
@@ -117,8 +113,7 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 		"smallest relevant difference: seconds, or a percentage (default 1%; mode paper: 0.001)")
 	f.StringArrayVar(&o.rules, "rule", nil, "NAME=VALUE, repeatable: outliers, window, penalty, cost, "+
 		"raw-deltas, resamples, seed (docs/analysis.md)")
-	f.StringVar(&o.VM, "vm", "", "name of the VM if the file has none")
-	f.StringVar(&o.Variant, "variant", "", "name of the variant (language) if the file has none")
+	namesFlags(f, &o.VM, &o.Variant)
 	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine that measured, for CSV files")
 	hide(f, "uname")
 }
@@ -161,63 +156,18 @@ func (o *analyzeOptions) parameters() (warmup.Parameters, error) {
 	}
 	p := warmup.Default(mode)
 	p.Column = o.Column
-	err = firstOf(override("steady", o.steady, &p.Steady, warmup.ParseAmount),
-		override("delta", o.delta, &p.Delta, classify.ParseDelta))
+	set := func(flag, name, value string) {
+		if wrong := p.Set(name, value); wrong != nil && err == nil {
+			err = fmt.Errorf("--%s: %w", flag, wrong)
+		}
+	}
+	set("steady", "steady", o.steady)
+	set("delta", "delta", o.delta)
 	for _, rule := range o.rules {
 		name, value, _ := strings.Cut(rule, "=")
-		err = firstOf(err, setRule(&p, name, value))
-	}
-	if p.Cost == changepoint.Mean {
-		p.Arithmetic = changepoint.Stable // else the penalty would have the unit of the column
+		set("rule "+name, name, value)
 	}
 	return p, err
-}
-
-// setRule sets a parameter by the name that --rule and docs/analysis.md have for it.
-func setRule(p *warmup.Parameters, name, value string) error {
-	flag := "rule " + name
-	switch name {
-	case "":
-		return errors.New("--rule needs NAME=VALUE, such as window=5%")
-	case "outliers":
-		return override(flag, value, &p.Outliers, outlier.ParseRule)
-	case "window":
-		return override(flag, value, &p.Window, warmup.ParseAmount)
-	case "penalty":
-		return override(flag, value, &p.Penalty, changepoint.ParsePenalty)
-	case "cost":
-		return override(flag, value, &p.Cost, changepoint.ParseCost)
-	case "raw-deltas":
-		p.RawDeltas = true
-		return nil
-	case "seed":
-		return override(flag, value, &p.Seed, func(text string) (uint64, error) {
-			return strconv.ParseUint(text, 10, 64)
-		})
-	case "resamples":
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 {
-			return fmt.Errorf("--rule resamples must be a positive number, not %q", value)
-		}
-		p.Resamples = n
-		return nil
-	}
-	return fmt.Errorf("--rule %q: the rules are outliers, window, penalty, cost, raw-deltas, resamples "+
-		"and seed",
-		name)
-}
-
-// override parses the text of a flag, if there is one, into a parameter.
-func override[T any](flag, text string, into *T, parse func(string) (T, error)) error {
-	if text == "" {
-		return nil
-	}
-	v, err := parse(text)
-	if err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
-	}
-	*into = v
-	return nil
 }
 
 // analyzeOne analyzes one input, prints the analysis and stores it.

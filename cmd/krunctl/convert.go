@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 	"krund/internal/exchange"
 	"krund/internal/experiment/key"
@@ -113,8 +112,7 @@ func convertCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "also errors, timeouts and reruns")
 	f.StringVar(&o.iterations, "iterations", "",
 		"only iterations FROM-TO, counted from 0; FROM- for all from FROM on")
-	f.StringVar(&o.vm, "vm", "", "name of the VM if the file has none")
-	f.StringVar(&o.variant, "variant", "", "name of the variant if the file has none")
+	namesFlags(f, &o.vm, &o.variant)
 	return c
 }
 
@@ -193,15 +191,7 @@ func (a *app) series(arg string, o convertOptions) error {
 	}
 	if err == nil && !isStdout(o.output) {
 		a.talk("%s: %s, %s", o.output, display.Count(len(d.Pairs), "key"),
-			display.Count(executions(d), "process execution"))
+			display.Count(d.Executions(), "process execution"))
 	}
 	return err
-}
-
-func executions(d *dataset.Dataset) int {
-	n := 0
-	for _, p := range d.Pairs {
-		n += len(p.Executions)
-	}
-	return n
 }

@@ -29,8 +29,8 @@ import (
 func TestEveryFieldIsDocumented(t *testing.T) {
 	text := must.Get(os.ReadFile("../../docs/output.md"))(t)
 	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summary.Document{},
-		checkDataJSON{}, doctorJSON{},
-		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, startupJSON{},
+		integrity.Document{}, doctorJSON{},
+		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, summary.Startup{},
 		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{},
 		explain.Document{}, enough.Document{}, stop.Answer{}, stop.Decisions{}, sequential.Simulation{}} {
 		for name := range fields(reflect.TypeOf(document)) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/enough"
 	"krund/internal/analysis/warmup"
-	"krund/internal/reading/experiment"
 	"krund/internal/reading/pilot"
 	"krund/internal/report"
 )
@@ -158,12 +156,7 @@ func (a *app) enough(arg string, o enoughOptions) error {
 
 // writeEnough writes the configuration of what is enough.
 func (a *app) writeEnough(arg string, doc *enough.Document, o enoughOptions) error {
-	dir := experiment.DirectoryOf(arg)
-	if !isStdout(o.write) && sameDirectory(filepath.Dir(dir), filepath.Dir(o.write)) != nil {
-		return usageError(fmt.Errorf("--write: paths in the configuration are relative to %s; write it there",
-			filepath.Dir(dir)))
-	}
-	text, err := pilot.Configuration(a.fsys, arg, o.write, a.host, doc, o.writeChange)
+	text, err := pilot.Configuration(a.fsys, arg, o.write, a.host, doc, o.writeChange, isStdout(o.write))
 	if err != nil {
 		return err
 	}
@@ -171,16 +164,6 @@ func (a *app) writeEnough(arg string, doc *enough.Document, o enoughOptions) err
 		_, err := w.Write(text)
 		return err
 	})
-}
-
-// sameDirectory returns an error unless both names are of one directory.
-func sameDirectory(one, other string) error {
-	first, err := filepath.Abs(one)
-	second, err2 := filepath.Abs(other)
-	if err = errors.Join(err, err2); err == nil && first != second {
-		err = fmt.Errorf("%s is not %s", second, first)
-	}
-	return err
 }
 
 const howLongHelp = `How-long tells when a shorter experiment would have led to the same conclusions as

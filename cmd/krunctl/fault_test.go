@@ -217,7 +217,7 @@ var faults = []fault{
 func codes(t *testing.T, b *builder) []integrity.Code {
 	t.Helper()
 	r := krunctl(t, "check", "--format", "json", b.dir())
-	var doc checkDataJSON
+	var doc integrity.Document
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), "in", r.text())
 	var list []integrity.Code
 	for _, p := range doc.Problems {

@@ -45,6 +45,12 @@ func (a *app) hostFlag(f *pflag.FlagSet, host *string, when string) {
 	f.Lookup("host").DefValue = ""
 }
 
+// namesFlags adds --vm and --variant.
+func namesFlags(f *pflag.FlagSet, vm, variant *string) {
+	f.StringVar(vm, "vm", "", "name of the VM if the file has none")
+	f.StringVar(variant, "variant", "", "name of the variant (language) if the file has none")
+}
+
 // hide leaves flags out of the help: those of former names, of other programs, and of krund's own
 // calls.
 func hide(f *pflag.FlagSet, names ...string) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"krund/internal/boot/doctor"
@@ -27,28 +26,9 @@ func (a *app) importConfig(name, output string) error {
 	if isRegular(output) {
 		return usageError(fmt.Errorf("%s exists; name another file, or remove it", output))
 	}
-	text, err := durable.ReadSmallFile(a.fsys, name, krunconfig.MaxText)
-	if err != nil {
-		return fmt.Errorf("read the configuration of Krun: %w", err)
-	}
-	dir, err := filepath.Abs(filepath.Dir(name))
+	converted, err := krunconfig.ConvertFile(a.fsys, name, a.host)
 	if err != nil {
 		return err
-	}
-	platform := runtime.GOOS
-	if platform == "linux" {
-		platform = "linux2" // in Python 2
-	}
-	converted, err := krunconfig.Convert(krunconfig.Program{Text: string(text), Dir: dir, Host: a.host,
-		Platform: platform, Read: func(file string) ([]byte, error) {
-			below, err := durable.Inside(durable.OS(), dir)
-			if err != nil {
-				return nil, err
-			}
-			return durable.ReadSmallFile(below, filepath.Join(dir, file), krunconfig.MaxText)
-		}})
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
 	}
 	if err := a.toOutput(output, func(w io.Writer) error {
 		_, err := io.WriteString(w, converted.TOML)

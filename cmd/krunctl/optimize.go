@@ -132,8 +132,7 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
 	f.StringVar(&o.input.Column, "column", dataset.Wall,
 		"column to use: wall, cycles, ...; per-core columns are summed")
-	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
-	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
+	namesFlags(f, &o.input.VM, &o.input.Variant)
 	ruleFlag(f, "at-least", "far", "column", "seed", "confidence", "resamples", "steps", "instances",
 		"published", "overhead", "iteration-time", "suite-runs", "vm", "variant")
 }

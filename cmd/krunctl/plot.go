@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"krund/internal/display"
@@ -16,9 +15,25 @@ const mostCores = 8
 // plot draws process executions.
 func (a *app) plot(arg string, o reportOptions) error {
 	format := report.PlotFormat(o.format)
-	figures, err := a.figures(arg, o)
+	in, doc, err := a.analyzed(arg, o.key)
 	if err != nil {
 		return err
+	}
+	input, err := a.reportInput(in, doc, arg)
+	if err != nil {
+		return err
+	}
+	figures, lacks, err := input.Figures(o.executions, o.columns, mostCores)
+	if err != nil {
+		return err
+	}
+	if len(lacks) > 0 && len(figures) > 0 {
+		err = fmt.Errorf("--column %s: no selected execution has it; `krunctl convert --to csv %s` begins with "+
+			"the names of the columns", strings.Join(lacks, ","), display.ShellPath(arg))
+		if len(lacks) == len(o.columns) {
+			return usageError(err)
+		}
+		a.talk("krunctl: %v", err)
 	}
 	if len(figures) == 0 {
 		return fmt.Errorf(
@@ -32,46 +47,4 @@ func (a *app) plot(arg string, o reportOptions) error {
 			o.output, len(pages[0]), len(figures))
 	}
 	return a.toOutput(o.output, func(w io.Writer) error { return report.WritePlot(w, format, pages) })
-}
-
-// figures prepares the selected executions.
-func (a *app) figures(arg string, o reportOptions) ([]report.Drawing, error) {
-	in, doc, err := a.analyzed(arg, o.key)
-	if err != nil {
-		return nil, err
-	}
-	input, err := a.reportInput(in, doc, arg)
-	if err != nil {
-		return nil, err
-	}
-	var list []report.Drawing
-	drawn := map[string]bool{report.UserColumns: true, "": true}
-	for i := range doc.Pairs {
-		for e := range doc.Pairs[i].Executions {
-			if len(o.executions) > 0 && !slices.Contains(o.executions, doc.Pairs[i].Executions[e].Number) {
-				continue
-			}
-			f, ok, err := input.Figure(i, e, o.columns, mostCores)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				for _, p := range f.Run.Panels {
-					drawn[p.Title] = true
-				}
-				list = append(list, f)
-			}
-		}
-	}
-	lacks := slices.DeleteFunc(slices.Clone(o.columns), func(name string) bool { return drawn[name] })
-	if len(lacks) == 0 || len(list) == 0 {
-		return list, nil
-	}
-	err = fmt.Errorf("--column %s: no selected execution has it; `krunctl convert --to csv %s` begins with the "+
-		"names of the columns", strings.Join(lacks, ","), display.ShellPath(arg))
-	if len(lacks) == len(o.columns) {
-		return nil, usageError(err)
-	}
-	a.talk("krunctl: %v", err)
-	return list, nil
 }

@@ -110,7 +110,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 		return nil
 	}
 	left := integrity.Check(f.FS(), f.Directory, options).Problems
-	a.printProblems("remaining", left)
+	a.console().Defects("remaining", left)
 	if len(left) > 0 {
 		return errFound
 	}

@@ -123,7 +123,10 @@ func isRecord(file string) bool {
 
 // record prints one execution.
 func (a *app) record(args []string, o showOptions) error {
-	file, err := a.recordFile(args)
+	file, err := args[0], error(nil)
+	if len(args) == 2 {
+		file, err = experiment.RecordFile(a.fsys, args[0], args[1])
+	}
 	if err != nil {
 		return err
 	}
@@ -144,20 +147,4 @@ func (a *app) record(args []string, o showOptions) error {
 		a.console().Series(rec)
 	}
 	return nil
-}
-
-// recordFile returns the file of the record that the arguments name.
-func (a *app) recordFile(args []string) (string, error) {
-	if len(args) == 1 {
-		return args[0], nil
-	}
-	slot, attempt, err := experiment.ParseRecord(args[1])
-	if err != nil {
-		return "", usageError(err)
-	}
-	f, err := experiment.Open(a.fsys, args[0])
-	if err != nil {
-		return "", err
-	}
-	return f.RecordFile(slot, attempt)
 }

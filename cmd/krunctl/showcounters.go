@@ -28,7 +28,7 @@ func (a *app) counted(arg string, o showOptions) error {
 	limits, known := verdict.CounterLimits{}, false
 	for rec := range m.Whole() {
 		if !known {
-			limits, known = a.limits(f, rec.Host), true
+			limits, known = summary.LimitsOf(f, rec.Host, a.talk), true
 		}
 		doc.Add(rec, limits)
 	}
@@ -38,22 +38,13 @@ func (a *app) counted(arg string, o showOptions) error {
 	} else {
 		a.console().Counters(doc)
 	}
-	if err == nil && len(doc.Violating) > 0 {
+	switch {
+	case err != nil:
+		return err
+	case len(doc.Violating) > 0:
 		return errFound
 	}
-	return firstOf(err, doc.Err())
-}
-
-// limits returns the limits of the experiment.
-func (a *app) limits(f experiment.Experiment, host string) verdict.CounterLimits {
-	cfg, err := f.Config(host)
-	if err != nil {
-		a.talk("krunctl: the experiment's limits are unknown; using the study's limits: %s",
-			summary.FirstProblem(err))
-		return verdict.CounterLimits{Tolerance: verdict.DefaultTolerance}
-	}
-	return verdict.CounterLimits{Tolerance: cfg.Verdict.RatioTolerance,
-		BusyThreshold: cfg.Verdict.BusyThreshold}
+	return doc.Err()
 }
 
 // calibrate suggests limits.

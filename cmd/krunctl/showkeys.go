@@ -40,12 +40,3 @@ func (a *app) summaryOf(arg string, pattern *key.Pattern) (summary.Document, err
 	}
 	return summary.OfExperiment(f, m, pattern, a.talk)
 }
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/sequential"
-	"krund/internal/reading/experiment"
 	"krund/internal/reading/replay"
 	"krund/internal/report"
 )
@@ -131,7 +130,9 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	if err := o.check(); err != nil {
 		return usageError(err)
 	}
-	replays, err := a.replays(args, o)
+	replays, err := replay.Policies(o.policies, o.policy, o.halfWidths, func() (replay.Policy, error) {
+		return replay.Configured(a.fsys, args[0], a.host)
+	})
 	if err != nil {
 		return err
 	}
@@ -160,44 +161,4 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	}
 	report.SimulateText(a.stdout, s)
 	return nil
-}
-
-// replays returns the policies to replay, one for each half width if they ask for it.
-func (a *app) replays(args []string, o simulateOptions) ([]replay.Policy, error) {
-	var list []replay.Policy
-	for _, name := range o.policies {
-		if name == "config" {
-			own, err := a.configured(args[0])
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, own)
-			continue
-		}
-		policy, err := sequential.ParseReplayable(name)
-		if err != nil {
-			return nil, usageError(fmt.Errorf("--policy: %w", err))
-		}
-		for i, h := range o.halfWidths {
-			settings := o.policy
-			settings.HalfWidth = h
-			if i == 0 || policy.AsksHalfWidth() {
-				list = append(list, replay.Policy{Policy: policy, Settings: settings})
-			}
-		}
-	}
-	return list, nil
-}
-
-// configured returns the policy in the configuration of an experiment.
-func (a *app) configured(arg string) (replay.Policy, error) {
-	e, err := experiment.Open(a.fsys, arg)
-	if err != nil {
-		return replay.Policy{}, err
-	}
-	cfg, err := e.Config(a.host)
-	if err != nil {
-		return replay.Policy{}, err
-	}
-	return replay.PolicyOf(cfg)
 }

@@ -120,8 +120,7 @@ func (o *stabilityOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&p.Overhead, "overhead", p.Overhead,
 		"time of the criterion relative to that of warm-up; negative: as measured in the paper")
 	f.Uint64Var(&p.Seed, "seed", 1, "seed of the random numbers")
-	f.StringVar(&o.input.VM, "vm", "", "name of the VM if the file has none")
-	f.StringVar(&o.input.Variant, "variant", "", "name of the variant (language) if the file has none")
+	namesFlags(f, &o.input.VM, &o.input.Variant)
 	ruleFlag(f, "window", "warmup", "measure", "executions", "full", "threshold", "draws", "resamples",
 		"ratio-resamples", "confidence", "bootstrap", "overhead", "seed", "vm", "variant")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/internal/reading/summary"
 	"krund/internal/schedule"
 	"krund/rig/must"
 )
@@ -44,7 +45,7 @@ func TestStartup(t *testing.T) {
 	golden(t, "startup-json", krunctl(t, "show", "--startup", "--format", "json", "--by", "key",
 		b.toml).in(b).text())
 	again := krunctl(t, "show", "--startup", "--format", "json", "--by", "key", b.dir()).in(b)
-	var doc startupJSON
+	var doc summary.Startup
 	must.Do(t, json.Unmarshal([]byte(again.stdout), &doc))
 	executions := 0
 	for _, r := range doc.Rows {

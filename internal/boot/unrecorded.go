@@ -18,7 +18,7 @@ import (
 func Unrecorded(ctx context.Context, cfg *config.Config, sys System,
 	each func(results.Record) error) error {
 	x := &experiment{System: sys, cfg: cfg, reboot: config.RebootNone}
-	for slot := range schedule.PlanOf(cfg) {
+	for slot := range schedule.PlanOf(schedule.StagesOf(cfg)) {
 		slot.Attempts = 1
 		job, err := execution.NewJob(cfg, slot.Key)
 		if err != nil {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
@@ -126,15 +127,33 @@ func (s *site) execution(i, e int) (executionView, error) {
 	return v, err
 }
 
-// Figure prepares the plot of an execution with the named columns beside its values: see Panels. ok
-// is false when it has no iterations.
-func (in *Input) Figure(pair, execution int, names []string, most int) (f *Figure, ok bool, err error) {
-	v, err := in.view(pair, execution)
-	if err != nil || v.Analysis.Iterations == 0 {
-		return nil, false, err
+// Figures prepares the plots of the executions with these numbers, all if there are none, with the
+// named columns beside their values: see Panels. An execution without iterations has none. lacks
+// are the names of the columns that none of them has.
+func (in *Input) Figures(executions []int, names []string, most int) (list []Drawing, lacks []string,
+	err error) {
+	drawn := map[string]bool{UserColumns: true, "": true}
+	for i := range in.Document.Pairs {
+		for e := range in.Document.Pairs[i].Executions {
+			number := in.Document.Pairs[i].Executions[e].Number
+			if len(executions) > 0 && !slices.Contains(executions, number) {
+				continue
+			}
+			v, err := in.view(i, e)
+			if err != nil {
+				return nil, nil, err
+			}
+			if v.Analysis.Iterations == 0 {
+				continue
+			}
+			v.Run.Panels = Panels(v.Columns, names, most, v.Run.Lanes)
+			for _, p := range v.Run.Panels {
+				drawn[p.Title] = true
+			}
+			list = append(list, in.figure(i, &v))
+		}
 	}
-	v.Run.Panels = Panels(v.Columns, names, most, v.Run.Lanes)
-	return in.figure(pair, &v), true, nil
+	return list, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return drawn[name] }), nil
 }
 
 func (in *Input) figure(pair int, v *executionView) *Figure {

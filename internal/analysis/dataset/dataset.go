@@ -46,6 +46,15 @@ type Dataset struct {
 	Rounds bool
 }
 
+// Executions returns the number of process executions of all keys.
+func (d *Dataset) Executions() int {
+	n := 0
+	for _, p := range d.Pairs {
+		n += len(p.Executions)
+	}
+	return n
+}
+
 // Info describes the origin of measurements. Empty strings are unknown.
 type Info struct {
 	Source     string `json:"name"`       // display name of the file or directory

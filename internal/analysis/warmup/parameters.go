@@ -3,6 +3,7 @@ package warmup
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/changepoint"
@@ -56,6 +57,45 @@ func Default(mode classify.Mode) Parameters {
 		p.Scheme = bootstrap.Nested
 	}
 	return p
+}
+
+// Set sets a parameter by the name that docs/analysis.md has for it. An empty value changes
+// nothing, except for raw-deltas, which has none. The error wraps ErrParameters if there is no such name.
+func (p *Parameters) Set(name, value string) error {
+	switch {
+	case name == "raw-deltas":
+		p.RawDeltas = true
+		return nil
+	case value == "":
+		return nil
+	}
+	var err error
+	switch name {
+	case "steady":
+		p.Steady, err = ParseAmount(value)
+	case "delta":
+		p.Delta, err = classify.ParseDelta(value)
+	case "outliers":
+		p.Outliers, err = outlier.ParseRule(value)
+	case "window":
+		p.Window, err = ParseAmount(value)
+	case "penalty":
+		p.Penalty, err = changepoint.ParsePenalty(value)
+	case "cost":
+		if p.Cost, err = changepoint.ParseCost(value); p.Cost == changepoint.Mean {
+			p.Arithmetic = changepoint.Stable // else the penalty would have the unit of the column
+		}
+	case "resamples":
+		if p.Resamples, err = strconv.Atoi(value); err != nil || p.Resamples < 1 {
+			err = fmt.Errorf("it must be a positive number, not %q", value)
+		}
+	case "seed":
+		p.Seed, err = strconv.ParseUint(value, 10, 64)
+	default:
+		err = fmt.Errorf("%w: the rules are outliers, window, penalty, cost, raw-deltas, resamples and seed",
+			ErrParameters)
+	}
+	return err
 }
 
 // ErrParameters reports invalid parameters.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/experiment/results"
 )
 
@@ -66,4 +67,17 @@ func (e Experiment) lastAttempt(slot int) (int, error) {
 			e.Dir(), slot, display.ShellPath(e.Dir()))
 	}
 	return last, nil
+}
+
+// RecordFile returns the file of the record SLOT or SLOT-ATTEMPT of the experiment that arg names.
+func RecordFile(fsys durable.FS, arg, which string) (string, error) {
+	slot, attempt, err := ParseRecord(which)
+	if err != nil {
+		return "", UsageError{Err: err}
+	}
+	f, err := Open(fsys, arg)
+	if err != nil {
+		return "", err
+	}
+	return f.RecordFile(slot, attempt)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -22,9 +23,15 @@ const mark = "\n# What krunctl enough found in "
 // Configuration returns the configuration of the experiment that is enough, at path: a copy of that
 // of the pilot with other numbers of executions. For a change it is a new experiment, of one side;
 // for a level the second stage, without the executions of the pilot, and without the keys of which
-// these are enough. Keys without a number stay as they are.
+// these are enough. Keys without a number stay as they are. Unless anywhere, path must be beside
+// the experiment.
 func Configuration(fsys durable.FS, arg, path, host string, doc *enough.Document,
-	change bool) ([]byte, error) {
+	change, anywhere bool) ([]byte, error) {
+	dir := filepath.Dir(experiment.DirectoryOf(arg))
+	if !anywhere && !sameDirectory(dir, filepath.Dir(path)) {
+		return nil, experiment.Usage(fmt.Errorf("--write: paths in the configuration are relative to %s; "+
+			"write it there", dir))
+	}
 	if !(experiment.Reader{FS: fsys}).IsExperiment(arg) {
 		return nil, experiment.Usage(fmt.Errorf("--write: %s is no experiment of krund, which has a "+
 			"configuration", arg))
@@ -110,4 +117,11 @@ func sizesOf(doc *enough.Document, change bool) (done []string, sizes []size, er
 		sizes[at].executions = max(sizes[at].executions, n)
 	}
 	return done, sizes, nil
+}
+
+// sameDirectory reports whether both names are of one directory.
+func sameDirectory(one, other string) bool {
+	first, err := filepath.Abs(one)
+	second, err2 := filepath.Abs(other)
+	return err == nil && err2 == nil && first == second
 }

@@ -3,11 +3,14 @@
 package replay
 
 import (
+	"fmt"
+
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/stability"
 	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -97,4 +100,46 @@ func OnlineParameters(s results.WatcherStop) (stability.Criterion, stability.Par
 	}
 	p.Step, err = stability.ParseLength(s.Step)
 	return criterion, p, err
+}
+
+// Policies returns the policies of these names, one for each half width if they ask for it.
+// "config" is the one that configured returns.
+func Policies(names []string, settings sequential.Policy, halfWidths []float64,
+	configured func() (Policy, error)) ([]Policy, error) {
+	var list []Policy
+	for _, name := range names {
+		if name == "config" {
+			own, err := configured()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, own)
+			continue
+		}
+		policy, err := sequential.ParseReplayable(name)
+		if err != nil {
+			return nil, experiment.Usage(fmt.Errorf("--policy: %w", err))
+		}
+		for i, h := range halfWidths {
+			settings.HalfWidth = h
+			if i == 0 || policy.AsksHalfWidth() {
+				list = append(list, Policy{Policy: policy, Settings: settings})
+			}
+		}
+	}
+	return list, nil
+}
+
+// Configured returns the policy in the configuration of an experiment. host is the machine whose
+// sections apply.
+func Configured(fsys durable.FS, arg, host string) (Policy, error) {
+	e, err := experiment.Open(fsys, arg)
+	if err != nil {
+		return Policy{}, err
+	}
+	cfg, err := e.Config(host)
+	if err != nil {
+		return Policy{}, err
+	}
+	return PolicyOf(cfg)
 }

@@ -61,6 +61,18 @@ type Frequency struct {
 // ErrNoCounters reports that no record has APERF and MPERF.
 var ErrNoCounters = errors.New("no record has APERF and MPERF, so there is nothing to judge")
 
+// LimitsOf returns the limits of the experiment's configuration, with the sections of host. say
+// gets a message if it cannot be read; the limits are then the study's.
+func LimitsOf(f experiment.Experiment, host string, say func(string, ...any)) verdict.CounterLimits {
+	cfg, err := f.Config(host)
+	if err != nil {
+		say("krunctl: the experiment's limits are unknown; using the study's limits: %s", FirstProblem(err))
+		return verdict.CounterLimits{Tolerance: verdict.DefaultTolerance}
+	}
+	return verdict.CounterLimits{Tolerance: cfg.Verdict.RatioTolerance,
+		BusyThreshold: cfg.Verdict.BusyThreshold}
+}
+
 // NewCounters returns an empty document about the experiment in dir.
 func NewCounters(dir string) *Counters {
 	return &Counters{

@@ -7,6 +7,7 @@ import (
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/experiment/results"
+	"krund/internal/reading/experiment"
 )
 
 // By selects what a row describes.
@@ -17,6 +18,38 @@ const (
 	ByVM  By = "vm"  // all benchmarks and variants of a VM together
 	ByKey By = "key" // each key separately
 )
+
+// StartupFormat is the version of Startup. docs/output.md describes its fields.
+const StartupFormat = 1
+
+// Startup tells how long VMs or keys take to start.
+type Startup struct {
+	Format     int          `json:"format"`
+	Experiment string       `json:"experiment"`
+	Directory  string       `json:"folder"`
+	By         By           `json:"by"`
+	Confidence float64      `json:"confidence"`
+	Resamples  int          `json:"resamples"`
+	Seed       uint64       `json:"seed"`
+	Damaged    int          `json:"damaged_records"`
+	Rows       []StartupRow `json:"rows"`
+}
+
+// StartupOf describes the records of the experiment in dir.
+func StartupOf(dir string, m *experiment.Records, by By) (Startup, error) {
+	doc := Startup{Format: StartupFormat, Directory: dir, By: by, Confidence: bootstrap.DefaultConfidence,
+		Resamples: bootstrap.DefaultResamples, Rows: []StartupRow{}}
+	c := NewStartup(by)
+	for rec := range m.All() {
+		doc.Experiment = rec.Experiment
+		if rec.Counts {
+			c.Add(rec.Record)
+		}
+	}
+	rows, err := c.Rows(StartupOptions{})
+	doc.Rows, doc.Damaged = append(doc.Rows, rows...), m.Damaged
+	return doc, err
+}
 
 // StartupOptions are the options of StartupCollector.
 type StartupOptions struct {

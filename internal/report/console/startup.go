@@ -9,10 +9,10 @@ import (
 )
 
 // Startup writes how long VMs or keys take to start, with intervals of this confidence.
-func (out *Console) Startup(by string, confidence float64, rows []summary.StartupRow) {
-	interval := strconv.FormatFloat(100*confidence, 'f', -1, 64) + "% interval"
-	table := make([][]string, 0, len(rows))
-	for _, r := range rows {
+func (out *Console) Startup(doc summary.Startup) {
+	interval := strconv.FormatFloat(100*doc.Confidence, 'f', -1, 64) + "% interval"
+	table := make([][]string, 0, len(doc.Rows))
+	for _, r := range doc.Rows {
 		stamped := 0
 		if r.First != nil {
 			stamped = r.First.Executions
@@ -32,5 +32,5 @@ func (out *Console) Startup(by string, confidence float64, rows []summary.Startu
 		table = append(table, cells)
 	}
 	display.NarrowTable(out.w, out.width, 1,
-		[]string{by, ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
+		[]string{string(doc.By), ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
 }

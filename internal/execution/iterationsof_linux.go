@@ -1,4 +1,4 @@
-package main
+package execution
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 	libkrun "krund/cgo"
 )
 
-// iterationsOfProcess returns the numbers of complete and planned iterations of the process
+// IterationsOf returns the numbers of complete and planned iterations of the process
 // execution that krund pid is running; ok is false if there is none, or if this user may not look.
 // It maps krund's own shared buffer and only reads: that pulls one cache line from the benchmark.
-func iterationsOfProcess(pid int) (done, planned int, ok bool) {
+func IterationsOf(pid int) (done, planned int, ok bool) {
 	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {
 		return 0, 0, false
