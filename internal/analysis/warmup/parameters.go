@@ -60,7 +60,8 @@ func Default(mode classify.Mode) Parameters {
 }
 
 // Set sets a parameter by the name that docs/analysis.md has for it. An empty value changes
-// nothing, except for raw-deltas, which has none. The error wraps ErrParameters if there is no such name.
+// nothing, except for raw-deltas, which has none. The error wraps ErrParameters if there is no such
+// name.
 func (p *Parameters) Set(name, value string) error {
 	switch {
 	case name == "raw-deltas":
