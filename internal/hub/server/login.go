@@ -35,6 +35,9 @@ type OIDCConfig struct {
 	ClientSecret string      `toml:"client_secret"`
 	Redirect     string      `toml:"redirect"` // https://HUB/login/oidc/callback
 	Role         access.Role `toml:"role"`     // of users that are new; reader by default
+
+	// Patience is how long the provider may take to answer; 0: providerPatience.
+	Patience time.Duration `toml:"-"`
 }
 
 // ProxyConfig is a reverse proxy that has found out who asks.
@@ -183,6 +186,9 @@ func (s *Server) govern(w http.ResponseWriter, r *http.Request, name string, do 
 	return err == nil
 }
 
+// providerPatience is how long the provider may take to answer, if OIDCConfig does not say it.
+const providerPatience = 10 * time.Second
+
 // provider is the provider of OpenID Connect, found when it is first needed, so that the hub starts
 // without it.
 func (s *Server) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, error) {
@@ -190,8 +196,10 @@ func (s *Server) provider(ctx context.Context) (*oidc.Provider, *oauth2.Config, 
 	defer s.oidcLock.Unlock()
 	c := s.Login.OIDC
 	if s.oidc == nil {
-		// The provider keeps the context for fetching keys later.
-		p, err := oidc.NewProvider(context.WithoutCancel(ctx), c.Issuer)
+		// The provider keeps the context, and with it the client, for fetching keys later. Others
+		// wait for the lock meanwhile.
+		client := &http.Client{Timeout: cmp.Or(c.Patience, providerPatience)}
+		p, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), client), c.Issuer)
 		if err != nil {
 			return nil, nil, fmt.Errorf("ask %s how to log in: %w", c.Issuer, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -84,6 +85,20 @@ func (p *provider) sign(t *testing.T) string {
 	signed := must.Get(signer.Sign([]byte(claims)))(t)
 	text := must.Get(signed.CompactSerialize())(t)
 	return text
+}
+
+// TestSilentProvider: a provider that takes the connection and does not answer costs the person who
+// wants to log in an error, and not the hub.
+func TestSilentProvider(t *testing.T) {
+	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer silent.Close()
+	h := hubtest.New(t, func(s *server.Server) {
+		s.Login.OIDC = &server.OIDCConfig{Issuer: "http://" + silent.Addr().String(), Role: access.User,
+			Patience: 50 * time.Millisecond}
+	})
+	answer := must.Get(http.Get(h.URL + "/login/oidc"))(t)
+	defer answer.Body.Close()
+	must.Equal(t, answer.StatusCode, http.StatusServiceUnavailable)
 }
 
 func TestOIDC(t *testing.T) {
