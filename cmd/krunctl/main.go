@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -70,6 +71,8 @@ func proveHost(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration
 func runIn(a *app, args []string, stdout io.Writer) int {
 	out := bufio.NewWriter(stdout)
 	a.stdout, a.terminal = out, stdout
+	krund := a.krund // it takes this process over
+	a.krund = func(args []string, wait bool) error { return errors.Join(out.Flush(), krund(args, wait)) }
 	root := rootCommand(a)
 	args, said := modern(root, args)
 	if said != "" {

@@ -11,7 +11,6 @@ import (
 	"krund/internal/display"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
-	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
@@ -29,25 +28,26 @@ var rerunOutcomes = map[string]schedule.Flag{
 	"error": schedule.Error, "timeout": schedule.Timeout, "completed": schedule.Completed,
 }
 
-// check returns the flags of the outcomes and the pattern of the keys; nil for any.
-func (o rerunOptions) check() (flags []schedule.Flag, pattern *key.Pattern, err error) {
+// selection returns what the options select.
+func (o rerunOptions) selection() (of rerun.Selection, err error) {
 	if len(o.outcomes)+len(o.slots) == 0 && o.key == "" {
-		return nil, nil, errors.New("select what runs again: --outcome error,timeout, --slot N or --key KEY")
+		return of, errors.New("select what runs again: --outcome error,timeout, --slot N or --key KEY")
 	}
 	for _, name := range o.outcomes {
 		f, ok := rerunOutcomes[name]
 		if !ok {
-			return nil, nil, fmt.Errorf("--outcome must be error, timeout or completed, not %q", name)
+			return of, fmt.Errorf("--outcome must be error, timeout or completed, not %q", name)
 		}
-		flags = append(flags, f)
+		of.Flags = append(of.Flags, f)
 	}
-	pattern, err = experiment.ParsePattern(o.key)
-	return flags, pattern, err
+	of.Slots = o.slots
+	of.Keys, err = experiment.ParsePattern(o.key)
+	return of, err
 }
 
 // rerun makes finished slots outstanding.
 func (a *app) rerun(arg string, o rerunOptions) error {
-	flags, pattern, err := o.check()
+	selected, err := o.selection()
 	if err != nil {
 		return usageError(err)
 	}
@@ -72,7 +72,10 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 			return err
 		}
 	}
-	slots, err := selectSlots(s, o, flags, pattern)
+	slots, err := selected.Of(s)
+	if err == nil && len(slots) == 0 {
+		err = fmt.Errorf("no finished slot matches %s; `krunctl status` lists failed slots", o)
+	}
 	if err != nil {
 		return err
 	}
@@ -89,8 +92,8 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 			return err
 		}
 	}
-	if err := runAgain(f, s, slots); err != nil {
-		return err
+	if err := rerun.Again(f.Directory, s, slots); err != nil {
+		return explainRights(err)
 	}
 	a.print("%s outstanding again; the records are kept as results/*.replaced; `%s` runs them\n", what,
 		display.ShellJoin(append([]string{"krunctl"}, a.nextOf(f)...)))
@@ -125,53 +128,6 @@ func (a *app) runHere(arg string) error {
 		return a.krund(next, false)
 	}
 	return nil
-}
-
-func runAgain(f experiment.Experiment, s *schedule.Schedule, slots []schedule.Slot) error {
-	indexes := make([]int, len(slots))
-	for i, slot := range slots {
-		indexes[i] = slot.Index
-	}
-	if err := rerun.Ask(f.Directory, indexes); err != nil {
-		return explainRights(err)
-	}
-	_, err := rerun.Complete(f.Directory, s)
-	return err
-}
-
-// selectSlots returns the slots that the options select. It is an error if there are none, or if
-// one that was named cannot run again.
-func selectSlots(s *schedule.Schedule, o rerunOptions, flags []schedule.Flag,
-	pattern *key.Pattern) ([]schedule.Slot, error) {
-	for _, index := range o.slots {
-		slot, err := s.Slot(index)
-		if err == nil && !slot.Flag.Final() {
-			err = fmt.Errorf("slot %d is %s already", index, slot.Flag)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	var list []schedule.Slot
-	for slot, err := range s.Slots() {
-		if err != nil {
-			return nil, err
-		}
-		if !slot.Flag.Final() || len(flags) > 0 && !slices.Contains(flags, slot.Flag) ||
-			len(o.slots) > 0 && !slices.Contains(o.slots, slot.Index) ||
-			pattern != nil && !pattern.Match(slot.Key) {
-			continue
-		}
-		if slot.Attempts > schedule.MaxAttempts-config.MaxAttempts {
-			return nil, fmt.Errorf("slot %d has had %d attempts, and the schedule counts %d", slot.Index,
-				slot.Attempts, schedule.MaxAttempts)
-		}
-		list = append(list, slot)
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("no finished slot matches %s; `krunctl status` lists failed slots", o)
-	}
-	return list, nil
 }
 
 // String returns the options as on the command line.

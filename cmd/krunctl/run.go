@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"krund/internal/display"
+	"krund/internal/reading/experiment"
 	"krund/internal/trial"
 )
 
@@ -20,6 +21,12 @@ const runHelp = `Run measures an experiment in this terminal: it starts krund, w
 outstanding, an execution after another, and can be stopped with Ctrl-C and started
 again at any time. It never restarts the machine: for an experiment that does, use
 krunctl enable, or say --reboot none, or --quick for a first look.
+
+A larger number of executions in the file, or another benchmark, VM, variant or arm,
+is added to what was measured; docs/extend.md says how. --executions +15 does so: it
+writes 15 more into the file, in place of the present number, and measures them. It is
+for an experiment that has ended: repeated after an interruption, it says what is
+outstanding and adds nothing.
 
 --again runs finished slots once more: after a benchmark was repaired, or a limit turned
 out to be wrong for one VM. --outcome, --slot and --key select them; of several, all must
@@ -32,6 +39,7 @@ EXAMPLES
   krunctl run bench.toml
   krunctl run --quick bench.toml           one short execution of each key
   krunctl run --reboot none warmup.toml    without the restarts that it asks for
+  krunctl run bench.toml --executions +15  15 more executions of each key
   krunctl run --again --outcome error,timeout warmup.toml
   krunctl run --again --key 'nbody:*:*' --dry-run warmup.toml
 
@@ -70,6 +78,7 @@ func (e krundError) Error() string { return "" }
 
 type runOptions struct {
 	again, later bool
+	executions   string
 	rerunOptions
 }
 
@@ -79,6 +88,10 @@ func runCommand(a *app) *cobra.Command {
 		Use: "run NAME.toml", Short: "Measure an experiment in this terminal", Long: runHelp,
 		Args: arguments(1, 1, "the experiment's configuration, NAME.toml; `krunctl time` measures commands"),
 		RunE: func(c *cobra.Command, args []string) error {
+			o.dryRun, _ = c.Flags().GetBool("dry-run")
+			if o.executions != "" {
+				return a.extend(c, args[0], o)
+			}
 			if !o.again {
 				if err := only(c, "run without --again", forKrund); err != nil {
 					return err
@@ -88,7 +101,6 @@ func runCommand(a *app) *cobra.Command {
 			if err := only(c, "run --again", "again later outcome slot key dry-run"); err != nil {
 				return err
 			}
-			o.dryRun, _ = c.Flags().GetBool("dry-run")
 			if err := a.rerun(args[0], o.rerunOptions); err != nil || o.dryRun || o.later {
 				return err
 			}
@@ -112,7 +124,27 @@ func runCommand(a *app) *cobra.Command {
 		"slots that ended so: error, timeout, completed, or several with commas")
 	f.IntSliceVar(&o.slots, "slot", nil, "the slot of that number, from 0, as status prints it")
 	a.keyFlag(c, &o.key)
+	f.StringVar(&o.executions, "executions", "", "add so many of each key to those that were measured: +15")
 	return c
+}
+
+// extend adds executions to the configuration of an experiment that has ended, and runs them unless
+// they restart the machine.
+func (a *app) extend(c *cobra.Command, path string, o runOptions) error {
+	if err := only(c, "run --executions", "executions dry-run"); err != nil {
+		return err
+	}
+	wider, err := experiment.MoreExecutions(a.fsys, path, a.host, o.executions)
+	if err == nil && !o.dryRun {
+		err = wider.Store()
+	}
+	if err != nil {
+		return err
+	}
+	if a.print("%s\n", wider.Said); o.dryRun {
+		return nil
+	}
+	return a.runHere(path)
 }
 
 // forKrund are the flags that krund run has, too.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -39,4 +41,29 @@ func TestCheckChooses(t *testing.T) {
 	r = krunctl(t, "run")
 	must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, "NAME.toml"), r.text())
 	must.Equal(t, krunctl(t, "run", "--help").stdout, krunctl(t, "help", "run").stdout)
+}
+
+// TestMoreExecutions: run --executions changes the number in the file, once, when nothing is
+// outstanding, and starts krund.
+func TestMoreExecutions(t *testing.T) {
+	b := newExperiment(t)
+	add := func(args ...string) ran {
+		return krunctl(t, append([]string{"run", b.toml, "--executions"}, args...)...)
+	}
+	text := func() string { return string(must.Get(os.ReadFile(b.toml))(t)) }
+	was := text()
+	add("+3").says(t, exitError, "", "are outstanding: `krunctl run` without --executions measures them")
+	for range b.cfg.Slots() {
+		b.run(results.Completed)
+	}
+	add("3").says(t, exitUsage, "", "write how many more, such as +15")
+	add("+3", "--quick").says(t, exitUsage, "", "--quick is not for run --executions")
+	add("+3", "--dry-run").says(t, exitOK, "3 more executions of each of", "")
+	must.Equal(t, text(), was, "the file")
+	r := add("+3")
+	must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, "3 more executions of each of") &&
+		strings.HasSuffix(r.stdout, "krund run "+b.toml+"\n"), r.text())
+	must.Equal(t, text(), strings.Replace(was, "executions = 2", "executions = 5", 1), "the file")
+	add("+3").says(t, exitError, "", "plans more already, which was not measured yet: the experiment grows by")
+	must.Equal(t, text(), strings.Replace(was, "executions = 2", "executions = 5", 1), "the file")
 }
