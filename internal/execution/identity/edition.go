@@ -1,7 +1,10 @@
 package identity
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -130,6 +133,23 @@ func Stages(editions []Edition, parse func(text string) (*config.Config, error))
 		stages = append(stages, schedule.Stage{Config: cfg, From: e.From})
 	}
 	return stages, nil
+}
+
+// Configs returns the hash of the present configuration by that of each earlier one of an experiment
+// that grew: what it has measured with either belongs together.
+func Configs(editions []Edition) map[string]string {
+	present := map[string]string{}
+	last := ""
+	for _, e := range slices.Backward(editions) {
+		if e.Config == "" {
+			continue
+		}
+		sum := sha256.Sum256([]byte(e.Config))
+		hash := hex.EncodeToString(sum[:])
+		last = cmp.Or(last, hash)
+		present[hash] = last
+	}
+	return present
 }
 
 // StoreEditions stores the editions durably.

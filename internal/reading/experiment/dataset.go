@@ -50,6 +50,7 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 	configs := map[results.Name]string{}
 	editions := map[string]int{} // the first with each configuration
 	for r := range reader.Usable(list.Records, leaveOut) {
+		config := r.ConfigHash
 		visit(&r)
 		layouts[layoutOf(&r)] = true
 		e := Execution(&r, keep)
@@ -74,9 +75,9 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 		}
 		name := results.Name{Slot: r.Slot, Attempt: r.Attempt}
 		places[name] = [2]int{i, len(d.Pairs[i].Executions)}
-		configs[name] = r.ConfigHash
-		if first, known := editions[r.ConfigHash]; !known || r.Edition < first {
-			editions[r.ConfigHash] = r.Edition
+		configs[name] = config
+		if first, known := editions[config]; !known || r.Edition < first {
+			editions[config] = r.Edition
 		}
 		d.Pairs[i].Executions = append(d.Pairs[i].Executions, e)
 		noteSource(d, r.Host, r.Experiment)

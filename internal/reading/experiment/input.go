@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -198,7 +200,9 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 		return nil, e, err
 	}
 	latest, unknown := e.latest()
+	present := identity.Configs(latest.Editions)
 	d, err := readResults(r.FS, e.Results(), keep, latest, func(rec *results.Record) {
+		rec.ConfigHash = cmp.Or(present[rec.ConfigHash], rec.ConfigHash)
 		if r.Visit != nil {
 			r.Visit(rec)
 		}

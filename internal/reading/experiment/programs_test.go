@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -79,7 +81,8 @@ func TestStagesOfAnExperiment(t *testing.T) {
 	a := results.NewAppender(durable.OS(), d.Results())
 	for slot, edition := range []int{4, 1, 2, 4, 5} { // edition 2 accepts programs, 4 and 5 grow
 		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, slot, 1, slot+1, results.Completed)
-		r.Edition, r.ConfigHash = edition, map[int]string{1: "z", 2: "z", 4: "a", 5: "m"}[edition]
+		text := map[int]string{1: "first", 2: "first", 4: "second", 5: "third"}[edition]
+		r.Edition, r.ConfigHash = edition, fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 		r.Machine.Fingerprint = map[string]string{"program.benchmark.b.v": "one"}
 		must.Do(t, a.Append(r))
 	}
@@ -96,6 +99,16 @@ func TestStagesOfAnExperiment(t *testing.T) {
 		return list
 	}
 	must.EqualList(t, stages(), []int{1, 0, 0, 1, 2}, "stages")
+	must.Equal(t, said, "", "said")
+	one := map[string]identity.Program{"program.benchmark.b.v": {SHA256: "one"}}
+	must.Do(t, identity.StoreEditions(durable.OS(), d.Editions(), []identity.Edition{
+		{Number: 1, Config: "first", Programs: one}, {Number: 2, Programs: one},
+		{Number: 4, Config: "second", From: 1, Programs: one},
+		{Number: 5, Config: "third", From: 4, Programs: one}}))
+	seen := map[string]int{} // for the facts, an experiment that grew has one configuration
+	r.Visit = func(rec *results.Record) { seen[rec.ConfigHash]++ }
+	must.EqualList(t, stages(), []int{1, 0, 0, 1, 2}, "stages")
+	must.Equal(t, len(seen), 1, "configurations")
 	must.Equal(t, said, "", "said")
 	must.Do(t, os.WriteFile(d.Editions(), []byte("damaged"), 0o644))
 	must.EqualList(t, stages(), []int{1, 0, 0, 1, 2}, "stages")
