@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,10 +35,15 @@ Process executions alternate between the arguments, in a random order in each ro
 so that what changes on the machine meets all of them. The interval of a ratio comes
 from the differences within the rounds.
 
+It ends when the answer is precise enough: a mean known to 1 %, or each comparison
+decided, faster by 1 % or the same within it; after 3 s of each command at the latest.
+--runs fixes the number.
+
 Everything runs as it would for you: with your environment, directory (benchmark files:
-their own), umask, limits and priority. A command reads nothing, and its output is
-discarded. --clean gives it the environment of an experiment instead, which is the same
-for everyone: PATH, HOME and a few more variables, and those of --env.
+their own), umask, limits and priority. A command reads nothing (--input), and its output
+is discarded (--output, --show-output). --clean gives it the environment of an experiment
+instead, which is the same for everyone: PATH, HOME and a few more variables, and those
+of --env.
 
 A shell starts whole commands. Its own time is measured beside them and subtracted. What
 takes less time than that varies is "too short to tell"; -N starts commands without a
@@ -47,6 +53,9 @@ Setup, prepare, conclude and cleanup run outside of what is timed: prepare and c
 around each run, setup and cleanup around each process execution, which makes several
 runs of a command.
 
+--export-json and --export-csv write the files of hyperfine, the times of all runs in the
+first, which krunctl compare reads.
+
 --save keeps the experiment for krunctl report, analyze and the others.
 
 EXAMPLES
@@ -54,6 +63,7 @@ EXAMPLES
   krunctl time 'LC_ALL=C sort words' 'sort words'
   krunctl time -N --warmup 3 'gzip -k words' 'xz -k words' --prepare 'rm -f words.?z'
   krunctl time -P n 1 4 'make -j {n}' --prepare 'make clean'
+  krunctl time -n before -n after './sort old' './sort new' --export-json times.json
   krunctl time bench.py --vm python3 --vm pypy3 --iterations 200
   krunctl time --save sort './sort old' './sort new'
 
@@ -67,11 +77,16 @@ type timeOptions struct {
 	ignoreFailure, noShell   bool
 	clean                    bool
 	shell, save, format      string
-	markdown                 string
+	markdown, csv, json      string
+	reference, input, output string
+	names                    []string
+	sort                     string
+	showOutput               bool
 	setup, conclude, cleanup string
 	prepare, vms, env        []string
 	scans, lists, steps      []string
-	runs, minRuns, warmup    int
+	runs, minRuns, maxRuns   int
+	warmup                   int
 	iterations, parameter    int
 	timeout                  string
 }
@@ -99,13 +114,22 @@ func timeCommand(a *app) *cobra.Command {
 }
 
 func (o *timeOptions) flags(f *pflag.FlagSet) {
-	f.IntVarP(&o.runs, "runs", "r", 0, "at least this many runs of each command, over at most 10 process "+
-		"executions; process executions of a benchmark file (default by time: 2 s, or 5 s)")
-	f.IntVarP(&o.minRuns, "min-runs", "m", 10, "the fewest runs of a command when the time decides")
+	f.IntVarP(&o.runs, "runs", "r", 0, "runs of each command, and process executions of a benchmark file "+
+		"(default: until the answer is precise enough)")
+	f.IntVarP(&o.minRuns, "min-runs", "m", 10, "the fewest runs of a command without --runs")
+	f.IntVarP(&o.maxRuns, "max-runs", "M", 0, "the most runs of a command without --runs")
+	f.StringArrayVarP(&o.names, "command-name", "n", nil,
+		"name of the next command in the output; repeatable")
+	f.StringVar(&o.reference, "reference", "", "command that the others are compared with "+
+		"(default the fastest)")
+	f.StringVar(&o.input, "input", "null", "file that the commands read, or null")
+	f.StringVar(&o.output, "output", "null",
+		"where they print: null, pipe (which is read), inherit, or a file")
+	f.BoolVar(&o.showOutput, "show-output", false, "show what the commands print")
 	f.IntVarP(&o.warmup, "warmup", "w", 0,
 		"runs of a command before those that are timed, in each execution")
 	f.IntVar(&o.iterations, "iterations", 0, "iterations in each process execution of a benchmark file")
-	f.IntVar(&o.parameter, "parameter", 1, "argument of run_iter")
+	f.IntVar(&o.parameter, "parameter", 0, "argument of run_iter (default 1)")
 	f.StringArrayVar(&o.vms, "vm", nil, "program that runs the benchmark files of its language; repeatable")
 	f.StringVarP(&o.setup, "setup", "s", "", "shell command before each process execution")
 	f.StringArrayVarP(&o.prepare, "prepare", "p", nil,
@@ -126,47 +150,20 @@ func (o *timeOptions) flags(f *pflag.FlagSet) {
 		"longest time of one process execution, such as 30s (default none)")
 	f.StringVar(&o.save, "save", "", "keep the experiment as NAME.toml and NAME.krun")
 	choiceFlag(f, &o.format, "format", "", "what to print", "text", "markdown", "json")
+	choiceFlag(f, &o.sort, "sort", "", "order of the results", "auto", "command", "mean-time")
+	f.StringVar(&o.json, "export-json", "", "also write hyperfine's JSON to this file")
+	f.StringVar(&o.csv, "export-csv", "", "also write hyperfine's CSV to this file")
 	f.StringVar(&o.markdown, "export-markdown", "", "also write a table in Markdown to this file")
 	f.Lookup("export-markdown").Hidden = true // as in hyperfine
 }
 
-// parameters returns the scans and lists.
-func (o *timeOptions) parameters() ([]trial.Parameter, error) {
-	var all []trial.Parameter
-	for i, text := range o.scans {
-		words := strings.Fields(text)
-		if len(words) != 3 {
-			return nil, fmt.Errorf("--parameter-scan needs VAR MIN MAX, not %q", text)
-		}
-		step := "1"
-		if i < len(o.steps) {
-			step = o.steps[i]
-		}
-		p, err := trial.Scan(words[0], words[1], words[2], step)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	}
-	if len(o.steps) > len(o.scans) {
-		return nil, fmt.Errorf("--parameter-step-size needs --parameter-scan")
-	}
-	for _, text := range o.lists {
-		name, values, ok := strings.Cut(text, " ")
-		if !ok || name == "" || values == "" {
-			return nil, fmt.Errorf("--parameter-list needs VAR A,B,C, not %q", text)
-		}
-		all = append(all, trial.Parameter{Name: name, Values: strings.Split(values, ",")})
-	}
-	return all, nil
-}
-
 // plan returns the plan of the arguments, without its schedule.
 func (o *timeOptions) plan(args []string) (trial.Plan, error) {
-	p := trial.Plan{Warmup: o.warmup, Parameter: o.parameter, IgnoreFailure: o.ignoreFailure, Clean: o.clean,
-		Runs: o.runs, Least: o.minRuns, OfFile: o.iterations, Seed: rand.Uint64()}
-	for flag, n := range map[string]int{"--runs": o.runs, "--min-runs": o.minRuns - 1, "--warmup": o.warmup,
-		"--iterations": o.iterations} {
+	p := trial.Plan{Warmup: o.warmup, Parameter: cmp.Or(o.parameter, 1), Guessed: o.parameter == 0,
+		IgnoreFailure: o.ignoreFailure, Clean: o.clean, Runs: o.runs, Least: o.minRuns, Most: o.maxRuns,
+		OfFile: o.iterations, Seed: rand.Uint64()}
+	for flag, n := range map[string]int{"--runs": o.runs, "--min-runs": o.minRuns - 1,
+		"--max-runs": o.maxRuns, "--warmup": o.warmup, "--iterations": o.iterations} {
 		const most = 1_000_000 // what the runner accepts, and far more than anyone waits for
 		if n < 0 || n > most {
 			return p, fmt.Errorf("%s must be a positive number, up to %d", flag, most)
@@ -176,12 +173,22 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 	if o.noShell || o.shell == "none" || len(shell) == 1 {
 		shell = nil
 	}
-	parameters, err := o.parameters()
+	parameters, err := trial.Parameters(o.scans, o.steps, o.lists)
 	if err != nil {
 		return p, err
 	}
-	p.Subjects, err = trial.Subjects(args, trial.SubjectOptions{Shell: shell, VMs: o.vms,
-		Parameters: parameters, Setup: o.setup, Prepare: o.prepare, Conclude: o.conclude, Cleanup: o.cleanup})
+	if err := p.SetFiles(o.input, o.output); err != nil {
+		return p, err
+	}
+	if o.showOutput {
+		p.ShowOutput()
+	}
+	if p.Referred = o.reference != ""; p.Referred {
+		args = append([]string{o.reference}, args...)
+	}
+	p.Subjects, err = trial.Subjects(args, trial.SubjectOptions{Shell: shell, VMs: o.vms, Names: o.names,
+		Referred: p.Referred, Parameters: parameters, Setup: o.setup,
+		Prepare: o.prepare, Conclude: o.conclude, Cleanup: o.cleanup})
 	if err != nil {
 		return p, err
 	}
@@ -195,10 +202,10 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 			return p, fmt.Errorf(`--timeout must be a duration such as 30s, not %q`, o.timeout)
 		}
 	}
-	if err = o.checkQuotes(args, p); err != nil {
+	if err = p.CheckQuotes(args); err != nil {
 		return p, err
 	}
-	p.Env, p.Inherited = o.environment()
+	p.SetEnvironment(os.Environ(), o.env)
 	if !o.clean {
 		trial.FindPrograms(p.Subjects)
 	}
@@ -238,6 +245,7 @@ func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 		return err
 	}
 	answer.Machine = a.host
+	answer.Sort(o.sort == "mean-time")
 	if work.Saved {
 		answer.Directory = experiment.DirectoryOf(work.Path)
 	}
@@ -246,17 +254,31 @@ func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 
 // printAnswer prints an answer, and returns errFound if something failed.
 func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
-	if o.markdown != "" {
-		err := a.toOutput(o.markdown, func(w io.Writer) error {
-			_, err := io.WriteString(w, console.Markdown(answer))
-			return err
-		})
+	stdout := false
+	for _, out := range []struct {
+		path string
+		text func() ([]byte, error)
+	}{
+		{o.markdown, func() ([]byte, error) { return []byte(console.Markdown(answer)), nil }},
+		{o.json, answer.HyperfineJSON}, {o.csv, answer.HyperfineCSV},
+	} {
+		if out.path == "" {
+			continue
+		}
+		text, err := out.text()
+		if err == nil {
+			err = a.toOutput(out.path, func(w io.Writer) error {
+				_, err := w.Write(text)
+				return err
+			})
+		}
 		if err != nil {
 			return err
 		}
+		stdout = stdout || isStdout(out.path)
 	}
 	switch {
-	case isStdout(o.markdown): // which has the table
+	case stdout: // it has the results
 	case o.format == "json":
 		if err := a.printJSON(answer); err != nil {
 			return err
@@ -271,30 +293,4 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 		return errFound
 	}
 	return nil
-}
-
-// environment returns the variables that commands get beside those of the caller, or in a clean
-// environment beside the usual ones: PATH, so that programs are found as in this shell, and those
-// of --env. The names are those of the caller's variables.
-func (o *timeOptions) environment() (set, names []string) {
-	wanted := o.env
-	if o.clean {
-		wanted = append([]string{"PATH"}, wanted...)
-	}
-	for _, v := range wanted {
-		name, _, given := strings.Cut(v, "=")
-		value, known := os.LookupEnv(name)
-		switch {
-		case given:
-			set = append(set, v)
-		case known && o.clean:
-			set = append(set, name+"="+value)
-		}
-	}
-	for _, v := range os.Environ() {
-		name, _, _ := strings.Cut(v, "=")
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return set, names
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -119,23 +118,6 @@ func TestTimeQuotes(t *testing.T) {
 		err := root.Execute()
 		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: %v, want %q", test.args, err, test.want)
-		}
-	}
-}
-
-// TestTimeEnvironment: which variables are passed on besides those of the caller.
-func TestTimeEnvironment(t *testing.T) {
-	t.Setenv("PATH", "/bin")
-	t.Setenv("TIME_TEST", "x")
-	wanted := []string{"A=b=c", "TIME_TEST", "TIME_TEST_UNSET"}
-	for _, test := range []struct {
-		clean bool
-		want  []string
-	}{{false, []string{"A=b=c"}}, {true, []string{"PATH=/bin", "A=b=c", "TIME_TEST=x"}}} {
-		o := timeOptions{clean: test.clean, env: wanted}
-		set, names := o.environment()
-		if !slices.Equal(set, test.want) || !slices.Contains(names, "TIME_TEST") || !slices.IsSorted(names) {
-			t.Errorf("clean %t: %q, %q", test.clean, set, names)
 		}
 	}
 }

@@ -28,8 +28,9 @@ type Answer struct {
 	Environment Environment `json:"environment"`
 
 	Subjects []Result `json:"subjects"` // in the order of the arguments
-	Fastest  string   `json:"fastest"`  // name of the base of the comparisons; "" without any
-	Compared []Versus `json:"compared"` // the others with the fastest, in the order of the arguments
+	Fastest  string   `json:"fastest"`  // name of the subject with the lowest level; "" with fewer than two
+	Base     string   `json:"base"`     // that of the reference of the comparisons, usually the fastest
+	Compared []Versus `json:"compared"` // the others with the base, in the order of the arguments
 	Shell    *Shell   `json:"shell"`    // start of the shell, subtracted from commands; null if none
 	Warnings []string `json:"warnings"`
 }
@@ -87,7 +88,10 @@ type Result struct {
 	Steady   float64            `json:"steady_from"`
 	Outliers int                `json:"outliers"`
 	Times    []float64          `json:"times"` // every run or iteration, execution after execution
-	Warnings []string           `json:"warnings"`
+	// of every run of a command: its exit status, 128 + N if a signal ended it; largest size
+	ExitCodes []int    `json:"exit_codes"`
+	Memory    []int64  `json:"memory_bytes"`
+	Warnings  []string `json:"warnings"`
 
 	levels map[int]float64     // by number of the execution
 	good   []dataset.Execution // the completed ones
@@ -129,7 +133,14 @@ func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
 		}
 		a.Subjects = append(a.Subjects, r)
 	}
-	return a, a.compare(p.Looked)
+	if p.Guessed {
+		for i := range a.Subjects {
+			if r := &a.Subjects[i]; !r.Command {
+				r.add("run_iter was called with 1; --parameter gives it another number")
+			}
+		}
+	}
+	return a, a.compare(p)
 }
 
 func find(d *dataset.Dataset, k key.Key) []dataset.Execution {
@@ -175,7 +186,8 @@ func resultOf(s Subject, executions []dataset.Execution, shell *Shell,
 	alone []dataset.Execution) (Result, error) {
 	none := warmup.Real(math.NaN())
 	r := Result{Name: s.Name, Text: s.Text, Values: append([]Value{}, s.Values...), Command: s.IsCommand(),
-		Times: []float64{}, Warnings: []string{}, Executions: len(executions), Level: estimate(nil),
+		Times: []float64{}, ExitCodes: []int{}, Memory: []int64{}, Warnings: []string{},
+		Executions: len(executions), Level: estimate(nil),
 		Mean: none, SD: none, Median: none, Min: none, Max: none}
 	var good []dataset.Execution
 	for _, e := range executions {
@@ -330,9 +342,16 @@ func (r *Result) usage(good, shell []dataset.Execution) {
 				most = max(most, *r.MaxRSS)
 			}
 			r.MaxRSS = &most
+			for _, bytes := range memory {
+				r.Memory = append(r.Memory, int64(bytes))
+			}
 		}
 		exits, _ := good[i].Values("exit")
+		if wall, _ := good[i].Values(dataset.Wall); len(exits) == 0 { // only successful runs count
+			exits = make([]float64, len(wall))
+		}
 		for _, status := range exits {
+			r.ExitCodes = append(r.ExitCodes, int(status))
 			if status != 0 {
 				r.NotOK++
 			}

@@ -19,12 +19,12 @@ import (
 	"krund/internal/experiment/stop"
 )
 
-// compare compares each subject with the fastest, as package compare does for an experiment with
-// blocks: the executions are interleaved, so those with the same number are a pair that met the
-// same machine. With n subjects the intervals are corrected for n-1 comparisons (Bonferroni). A
-// subject that is too short has no ratio. looked: the number of runs was decided by looking at
-// them, so the intervals are those of the sequential test.
-func (a *Answer) compare(looked bool) error {
+// compare compares each subject with the reference, or with the fastest, as package compare does
+// for an experiment with blocks: the executions are interleaved, so those with the same number are
+// a pair that met the same machine. With n subjects the intervals are corrected for n-1 comparisons
+// (Bonferroni). A subject that is too short has no ratio. If the number of runs was decided by
+// looking at them, the intervals are those of the sequential test.
+func (a *Answer) compare(p Plan) error {
 	fastest, n := -1, 0
 	a.warn()
 	var short []string
@@ -47,15 +47,21 @@ func (a *Answer) compare(looked bool) error {
 	if n < 2 {
 		return nil
 	}
+	a.Fastest = a.Subjects[fastest].Name
+	if p.Referred {
+		fastest = 0
+	}
 	base := a.Subjects[fastest]
-	a.Fastest = base.Name
+	if a.Base = base.Name; len(base.levels) == 0 {
+		return nil // what is wrong with it has been said
+	}
 	for i, r := range a.Subjects {
 		if i == fastest || len(r.levels) == 0 {
 			continue
 		}
 		v, err := r.versus(base, 1-(1-confidence)/float64(n-1))
-		if looked {
-			v, err = r.anytime(base, (1-confidence)/float64(n*(n-1)/2)), nil
+		if p.Looked {
+			v, err = r.anytime(base, (1-confidence)/p.statements(n)), nil
 		}
 		if err != nil {
 			return fmt.Errorf("compare %s with %s: %w", r.Text, base.Text, err)
@@ -232,6 +238,15 @@ func (r *Result) warnCommand(shell bool) {
 // Precision at which the time stops to decide: a level known to 1 %, or a verdict with that margin.
 const margin = 0.01
 
+// statements is the number of comparisons that n subjects can have: each with the reference, or, as
+// the fastest is not known before, all pairs.
+func (p Plan) statements(n int) float64 {
+	if p.Referred {
+		return float64(n - 1)
+	}
+	return float64(n * (n - 1) / 2)
+}
+
 // policy is the sequential test, whose statements hold although they are looked at again and again.
 func policy(rule stop.Rule) sequential.Policy {
 	return sequential.Policy{Rules: []stop.Rule{rule}, Minimum: fewRounds, Alpha: 1 - confidence,
@@ -239,8 +254,7 @@ func policy(rule stop.Rule) sequential.Policy {
 }
 
 // precise reports whether the levels of a single command, or all comparisons of several with the
-// fastest, are known well enough. Which one is fastest is not known before, so the error is divided
-// among all pairs.
+// reference or the fastest, are known well enough.
 func (p Plan) precise(d *dataset.Dataset) bool {
 	var shell float64
 	if p.Calibrate != nil {
@@ -265,6 +279,8 @@ func (p Plan) precise(d *dataset.Dataset) bool {
 	if n == 1 {
 		return policy(stop.HalfWidth).Decide(keys, 1).Finish
 	}
-	keys[0], keys[fastest] = keys[fastest], keys[0]
-	return policy(stop.Verdict).Decide(keys, n*(n-1)/2).Finish
+	if !p.Referred {
+		keys[0], keys[fastest] = keys[fastest], keys[0]
+	}
+	return policy(stop.Verdict).Decide(keys, int(p.statements(n))).Finish
 }

@@ -36,7 +36,12 @@ type Plan struct {
 	Looked     bool   // whether there were enough runs was decided by looking at them
 	Seed       uint64 // of the order of the runs
 
+	Referred      bool // the first subject is what the others are compared with
+	Guessed       bool // nobody gave the parameter of run_iter
 	IgnoreFailure bool
+	Input         string   // file that commands read; "": nothing
+	Output        string   // file that they write to, or "pipe"; "": nothing
+	Messages      string   // the same of standard error; "": the record
 	Calibrate     []string // command that starts the shell and ends; nil for none
 	Timeout       time.Duration
 	Dir           string   // commands run in it
@@ -239,7 +244,7 @@ func (p Plan) common() []string {
 	if p.IgnoreFailure {
 		args = append(args, "--ignore-failure")
 	}
-	return args
+	return append(args, options("--input", p.Input, "--output", p.Output, "--messages", p.Messages)...)
 }
 
 func (p Plan) writeEnv(b *strings.Builder, vm string) {

@@ -19,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/experiment/key"
 )
 
@@ -52,6 +53,8 @@ type SubjectOptions struct {
 	Shell      []string // the shell and its arguments before the command; nil: no shell
 	VMs        []string // programs that run the benchmark files; nil: the usual one of each language
 	Parameters []Parameter
+	Names      []string // of the arguments, with parameters; the others have their text
+	Referred   bool     // the first argument is the reference: it has no name of its own and exists once
 	Setup      string
 	Prepare    []string // one for all commands, or one each
 	Conclude   string
@@ -70,22 +73,39 @@ const mostSubjects = 100
 // Subjects returns the subjects of the arguments: each argument for each combination of parameter
 // values, and each benchmark file for each VM of its language.
 func Subjects(args []string, o SubjectOptions) ([]Subject, error) {
-	if n := len(o.Prepare); n > 1 && n != len(args) {
+	if n := len(o.Prepare); n > 1 && n != len(args) && (!o.Referred || n != len(args)-1) {
 		return nil, fmt.Errorf("--prepare is given %d times for %d commands; give it once, or once for each",
 			n, len(args))
 	}
 	var list []Subject
-	for _, values := range combinations(o.Parameters) {
+	first := 0
+	if o.Referred {
+		first = 1
+	}
+	if len(o.Names) > len(args)-first {
+		return nil, fmt.Errorf("--command-name is given %d times for %s", len(o.Names),
+			display.Count(len(args)-first, "command"))
+	}
+	for round, values := range combinations(o.Parameters) {
 		for i, arg := range args {
+			values := values
+			if i < first {
+				if values = nil; round > 0 {
+					continue
+				}
+			}
 			found, err := o.subjects(fill(arg, values))
 			if err != nil {
 				return nil, err
 			}
 			for _, s := range found {
+				if at := i - first; at >= 0 && at < len(o.Names) {
+					s.Text = fill(o.Names[at], values)
+				}
 				s.Values, s.Setup, s.Conclude = values, fill(o.Setup, values), fill(o.Conclude, values)
 				s.Cleanup = fill(o.Cleanup, values)
 				if len(o.Prepare) > 0 {
-					s.Prepare = fill(o.Prepare[i%len(o.Prepare)], values)
+					s.Prepare = fill(o.Prepare[max(0, i+len(o.Prepare)-len(args))%len(o.Prepare)], values)
 				}
 				list = append(list, s)
 			}

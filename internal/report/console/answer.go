@@ -109,6 +109,9 @@ func (out *Console) printResult(r trial.Result, s style) {
 	if r.User != nil && r.System != nil {
 		out.print("   user %s, system %s", unit.Value(*r.User), unit.Value(*r.System))
 	}
+	if r.MaxRSS != nil {
+		out.print(", %s", display.Bytes(*r.MaxRSS))
+	}
 	out.print("%s\n  %s\n  %s\n", s.reset, plot(r.Times, s.levels), series(r))
 }
 
@@ -159,19 +162,26 @@ func sentences(answer trial.Answer) []string {
 	}
 	var lines []string
 	for _, v := range answer.Compared {
-		fast, slow := results[answer.Fastest], results[v.Name]
+		fast, slow := results[answer.Base], results[v.Name]
+		if v.Ratio < 1 { // than the reference
+			v.Ratio, v.Low, v.High = 1/v.Ratio, 1/v.High, 1/v.Low
+			fast, slow = slow, fast
+		}
 		half := (float64(v.High) - float64(v.Low)) / 2
 		text := ""
 		switch {
 		case math.IsNaN(half):
 			text = fmt.Sprintf("%s takes %.2f times as long as %s, in a single execution", slow.Name,
 				v.Ratio, fast.Name)
+		case v.Same:
+			text = fmt.Sprintf("%s and %s are the same within %s %%: the ratio is %s", fast.Name, slow.Name,
+				display.Fixed(100*v.Margin, 0), plusMinus(v.Ratio, half))
 		case v.Told:
 			text = fmt.Sprintf("%s is %s times faster than %s", fast.Name, plusMinus(v.Ratio, half),
 				slow.Name)
 		default:
-			text = fmt.Sprintf("%s and %s cannot be told apart: the ratio is %s", fast.Name, slow.Name,
-				plusMinus(v.Ratio, half))
+			text = fmt.Sprintf("%s and %s cannot be told apart: the ratio is %s; a change of %.2g %% would "+
+				"have been seen", fast.Name, slow.Name, plusMinus(v.Ratio, half), 100*half)
 		}
 		lines = append(lines, text+remarks(fast, slow))
 	}
@@ -237,7 +247,7 @@ func Markdown(answer trial.Answer) string {
 	}
 	unit := seconds(least)
 	number := func(v warmup.Real) string { return display.Fixed(unit.Scale(float64(v)), 3) }
-	relative := map[string]string{answer.Fastest: "1.00"}
+	relative := map[string]string{answer.Base: "1.00"}
 	for _, v := range answer.Compared {
 		relative[v.Name] = plusMinus(v.Ratio, (float64(v.High)-float64(v.Low))/2)
 	}

@@ -33,7 +33,7 @@ func TestPlot(t *testing.T) {
 
 func TestSentences(t *testing.T) {
 	flat, warm := classify.PairClass(classify.Flat), classify.PairClass(classify.Warmup)
-	answer := trial.Answer{Fastest: "b", Subjects: []trial.Result{
+	answer := trial.Answer{Fastest: "b", Base: "b", Subjects: []trial.Result{
 		{Name: "a", Command: true, Class: flat, Outliers: 2},
 		{Name: "b", Command: true, Class: flat, Outliers: 1},
 		{Name: "c", Class: warm, Steady: 117}, {Name: "d", Class: classify.PairClass(classify.Slowdown)}},
@@ -43,15 +43,15 @@ func TestSentences(t *testing.T) {
 			{Name: "d", Ratio: 2, Low: warmup.Real(math.NaN()), High: warmup.Real(math.NaN())}}}
 	want := []string{
 		"b is 1.310 ± 0.020 times faster than a; both steady; 3 outliers",
-		"b and c cannot be told apart: the ratio is 1.01 ± 0.11; b is steady, c is " +
-			"steady from iteration 117; 1 outlier",
+		"b and c cannot be told apart: the ratio is 1.01 ± 0.11; a change of 11 % would have " +
+			"been seen; b is steady, c is steady from iteration 117; 1 outlier",
 		"d takes 2.00 times as long as b, in a single execution; b is steady, d slows down; 1 outlier",
 	}
 	must.EqualList(t, sentences(answer), want)
 }
 
 func TestTimeMarkdown(t *testing.T) {
-	answer := trial.Answer{Fastest: "b", Subjects: []trial.Result{
+	answer := trial.Answer{Fastest: "b", Base: "b", Subjects: []trial.Result{
 		{Name: "a", Text: "a | x", Command: true, Mean: 0.0131, SD: 0.0002, Min: 0.013, Max: 0.014,
 			Times: make([]float64, 3)},
 		{Name: "b", Text: "b", Command: true, Mean: 0.01, SD: warmup.Real(math.NaN()),

@@ -1,0 +1,116 @@
+package trial
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/warmup"
+	"krund/internal/display"
+)
+
+// hyperfineResult is an entry of hyperfine's JSON, version 1.19.
+type hyperfineResult struct {
+	Command    string            `json:"command"`
+	Mean       warmup.Real       `json:"mean"`
+	SD         warmup.Real       `json:"stddev"`
+	Median     warmup.Real       `json:"median"`
+	User       *float64          `json:"user"`
+	System     *float64          `json:"system"`
+	Min        warmup.Real       `json:"min"`
+	Max        warmup.Real       `json:"max"`
+	Times      []float64         `json:"times"`
+	Memory     []int64           `json:"memory_usage_byte"`
+	ExitCodes  []int             `json:"exit_codes"`
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// HyperfineJSON returns the results as hyperfine's --export-json writes them. A command that is too
+// short to tell, or failed, has no times.
+func (a Answer) HyperfineJSON() ([]byte, error) {
+	out := struct {
+		Results []hyperfineResult `json:"results"`
+	}{[]hyperfineResult{}}
+	for _, r := range a.Subjects {
+		h := hyperfineResult{Command: r.Text, Mean: r.Mean, SD: r.SD, Median: r.Median, User: r.User,
+			System: r.System, Min: r.Min, Max: r.Max, Times: r.Times, Memory: r.Memory,
+			ExitCodes: r.ExitCodes}
+		for _, v := range r.Values {
+			if h.Parameters == nil {
+				h.Parameters = map[string]string{}
+			}
+			h.Parameters[v.Name] = v.Value
+		}
+		out.Results = append(out.Results, h)
+	}
+	text, err := json.MarshalIndent(out, "", "  ")
+	return append(text, '\n'), err
+}
+
+// HyperfineCSV returns the results as hyperfine's --export-csv writes them, in seconds. What is
+// not known is empty.
+func (a Answer) HyperfineCSV() ([]byte, error) {
+	head := strings.Split("command,mean,stddev,median,user,system,min,max", ",")
+	var names []string
+	for _, r := range a.Subjects {
+		for _, v := range r.Values {
+			if !slices.Contains(names, v.Name) {
+				names = append(names, v.Name)
+				head = append(head, "parameter_"+v.Name)
+			}
+		}
+	}
+	var b bytes.Buffer
+	out := display.NewCSV(&b)
+	if err := out.Write(head); err != nil {
+		return nil, err
+	}
+	for _, r := range a.Subjects {
+		cells := []string{r.Text}
+		for _, v := range []*float64{(*float64)(&r.Mean), (*float64)(&r.SD), (*float64)(&r.Median), r.User,
+			r.System, (*float64)(&r.Min), (*float64)(&r.Max)} {
+			cell := ""
+			if v != nil && !math.IsNaN(*v) {
+				cell = strconv.FormatFloat(*v, 'g', -1, 64)
+			}
+			cells = append(cells, cell)
+		}
+		for _, name := range names {
+			cell := ""
+			for _, v := range r.Values {
+				if v.Name == name {
+					cell = v.Value
+				}
+			}
+			cells = append(cells, cell)
+		}
+		if err := out.Write(cells); err != nil {
+			return nil, err
+		}
+	}
+	err := out.Flush()
+	return b.Bytes(), err
+}
+
+// Sort orders the subjects by their mean and the comparisons by their ratio, or leaves both in the
+// order of the arguments.
+func (a *Answer) Sort(byMean bool) {
+	less := func(x, y float64) int {
+		switch {
+		case x < y, math.IsNaN(y) && !math.IsNaN(x):
+			return -1
+		case x > y, math.IsNaN(x) && !math.IsNaN(y):
+			return 1
+		}
+		return 0
+	}
+	if byMean {
+		slices.SortStableFunc(a.Subjects, func(x, y Result) int {
+			return less(float64(x.Mean), float64(y.Mean))
+		})
+		slices.SortStableFunc(a.Compared, func(x, y Versus) int { return less(x.Ratio, y.Ratio) })
+	}
+}
