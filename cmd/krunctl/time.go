@@ -53,6 +53,10 @@ Setup, prepare, conclude and cleanup run outside of what is timed: prepare and c
 around each run, setup and cleanup around each process execution, which makes several
 runs of a command.
 
+--revisions builds git revisions, each in a worktree of its own, and times the command in
+turns in all of them; with --go it is the benchmarks of a package. The first revision
+exists twice: how much its copies differ is what chance and the machine do.
+
 --export-json and --export-csv write the files of hyperfine, the times of all runs in the
 first, which krunctl compare reads.
 
@@ -64,6 +68,8 @@ EXAMPLES
   krunctl time -N --warmup 3 'gzip -k words' 'xz -k words' --prepare 'rm -f words.?z'
   krunctl time -P n 1 4 'make -j {n}' --prepare 'make clean'
   krunctl time -n before -n after './sort old' './sort new' --export-json times.json
+  krunctl time --revisions main,HEAD --build 'make -j' './bench input'
+  krunctl time --revisions main,HEAD --go 'BenchmarkSort' ./sort
   krunctl time bench.py --vm python3 --vm pypy3 --iterations 200
   krunctl time --save sort './sort old' './sort new'
 
@@ -82,6 +88,7 @@ type timeOptions struct {
 	names                    []string
 	sort                     string
 	showOutput               bool
+	revisions                trial.Revisions
 	setup, conclude, cleanup string
 	prepare, vms, env        []string
 	scans, lists, steps      []string
@@ -150,6 +157,10 @@ func (o *timeOptions) flags(f *pflag.FlagSet) {
 		"longest time of one process execution, such as 30s (default none)")
 	f.StringVar(&o.save, "save", "", "keep the experiment as NAME.toml and NAME.krun")
 	choiceFlag(f, &o.format, "format", "", "what to print", "text", "markdown", "json")
+	f.StringSliceVar(&o.revisions.Names, "revisions", nil, "A,B: the command in these git revisions, each "+
+		"built in a worktree of its own")
+	f.StringVar(&o.revisions.Build, "build", "", "shell command that builds a revision")
+	f.StringVar(&o.revisions.Go, "go", "", "benchmarks of a Go package in the revisions, a pattern")
 	choiceFlag(f, &o.sort, "sort", "", "order of the results", "auto", "command", "mean-time")
 	f.StringVar(&o.json, "export-json", "", "also write hyperfine's JSON to this file")
 	f.StringVar(&o.csv, "export-csv", "", "also write hyperfine's CSV to this file")
@@ -209,7 +220,9 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 	if !o.clean {
 		trial.FindPrograms(p.Subjects)
 	}
-	p.Dir, err = os.Getwd()
+	if p.Dir, err = os.Getwd(); err == nil && o.revisions.Names != nil {
+		err = o.revisions.Check(p)
+	}
 	return p, err
 }
 
@@ -231,6 +244,13 @@ func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 	defer work.Remove()
 	line := console.NewProgress(a.stderr, a.now, "")
 	defer line.Clear()
+	if v := o.revisions; len(v.Names) > 0 {
+		remove, err := v.Checkout(ctx, &p, args[0], work.Temporary, line.Line)
+		defer remove()
+		if err != nil {
+			return err
+		}
+	}
 	r := trial.Runner{FS: a.fsys, Line: line.Line}
 	if r.Krund, err = trial.KrundPath(); err != nil {
 		return err

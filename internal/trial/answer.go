@@ -29,6 +29,8 @@ type Answer struct {
 
 	Subjects []Result `json:"subjects"` // in the order of the arguments
 	Fastest  string   `json:"fastest"`  // name of the subject with the lowest level; "" with fewer than two
+	// name of the second copy of the base, which shows what chance and the machine do; "": none
+	Null     string   `json:"null"`
 	Base     string   `json:"base"`     // that of the reference of the comparisons, usually the fastest
 	Compared []Versus `json:"compared"` // the others with the base, in the order of the arguments
 	Shell    *Shell   `json:"shell"`    // start of the shell, subtracted from commands; null if none
@@ -132,6 +134,9 @@ func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
 			return a, fmt.Errorf("analyze %s: %w", s.Text, err)
 		}
 		a.Subjects = append(a.Subjects, r)
+	}
+	if p.Null > 0 {
+		a.Null = a.Subjects[p.Null].Name
 	}
 	if p.Guessed {
 		for i := range a.Subjects {

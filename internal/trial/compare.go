@@ -265,7 +265,7 @@ func (p Plan) precise(d *dataset.Dataset) bool {
 	keys := make(sequential.Group, len(p.Subjects))
 	fastest, least := 0, math.Inf(1)
 	for i, s := range p.Subjects {
-		keys[i].Name = p.Key(s)
+		keys[i].Name, keys[i].Null = p.Key(s), p.Null > 0 && i == p.Null
 		levels := means(find(d, p.Key(s)))
 		for _, n := range slices.Sorted(maps.Keys(levels)) {
 			keys[i].Executions = append(keys[i].Executions,

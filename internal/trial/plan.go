@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,7 @@ type Plan struct {
 	Looked     bool   // whether there were enough runs was decided by looking at them
 	Seed       uint64 // of the order of the runs
 
+	Null          int  // number of the second copy of the first subject; 0: there is none
 	Referred      bool // the first subject is what the others are compared with
 	Guessed       bool // nobody gave the parameter of run_iter
 	IgnoreFailure bool
@@ -232,7 +234,7 @@ func options(pairs ...string) (args []string) {
 
 // own are the options of one program.
 func (p Plan) own(s Subject) []string {
-	return options("--directory", p.Dir, "--prepare", s.Prepare, "--conclude", s.Conclude)
+	return options("--directory", cmp.Or(s.Dir, p.Dir), "--prepare", s.Prepare, "--conclude", s.Conclude)
 }
 
 // common are the options of all programs.
@@ -263,13 +265,14 @@ func (p Plan) Command(k key.Key) bool { return k.Variant == variantCommand }
 
 // Times that are planned for the measurement of each subject.
 const (
-	roundTime   = 25 * time.Millisecond // of a command in a round, if it is that quick
-	commandTime = 3 * time.Second       // of a command in all rounds, at most, as in hyperfine
-	ownTime     = 2 * time.Second       // of a command in a process of its own
-	fileTime    = 5 * time.Second       // long enough to see a virtual machine warm up
-	mostRuns    = 2000                  // in one execution
-	fewestIters = 30                    // in one execution of a benchmark file
-	fewRounds   = 10
+	roundTime    = 25 * time.Millisecond // of a command in a round, if it is that quick
+	commandTime  = 3 * time.Second       // of a command in all rounds, at most, as in hyperfine
+	revisionTime = 12 * time.Second      // the same of a revision
+	ownTime      = 2 * time.Second       // of a command in a process of its own
+	fileTime     = 5 * time.Second       // long enough to see a virtual machine warm up
+	mostRuns     = 2000                  // in one execution
+	fewestIters  = 30                    // in one execution of a benchmark file
+	fewRounds    = 10
 )
 
 // decided reports whether the options say how many runs there are.
@@ -328,7 +331,11 @@ func (p Plan) more(one []time.Duration) int {
 	more := min(p.Executions, p.most()/slices.Max(p.Iterations)-p.Executions)
 	for i, n := range p.Iterations {
 		round := max(1, time.Duration(n)*one[i])
-		more = min(more, int(commandTime/round)-p.Executions)
+		most := commandTime
+		if p.Null > 0 {
+			most = revisionTime
+		}
+		more = min(more, int(most/round)-p.Executions)
 	}
 	return max(0, more)
 }

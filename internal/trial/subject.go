@@ -31,6 +31,7 @@ type Subject struct {
 	Values []Value
 
 	Argv []string // of a whole command
+	Dir  string   // it runs in this directory; "": that of the plan
 	// commands around it, with parameters filled in; "" for none
 	Setup, Prepare, Conclude, Cleanup string
 

@@ -160,6 +160,9 @@ func sentences(answer trial.Answer) []string {
 	for _, r := range answer.Subjects {
 		results[r.Name] = r
 	}
+	if answer.Null != "" {
+		return revisions(answer, results)
+	}
 	var lines []string
 	for _, v := range answer.Compared {
 		fast, slow := results[answer.Base], results[v.Name]
@@ -184,6 +187,48 @@ func sentences(answer trial.Answer) []string {
 				"have been seen", fast.Name, slow.Name, plusMinus(v.Ratio, half), 100*half)
 		}
 		lines = append(lines, text+remarks(fast, slow))
+	}
+	return lines
+}
+
+// revisions are the answer about revisions: one sentence for each, then what the null arm shows.
+func revisions(answer trial.Answer, results map[string]trial.Result) (lines []string) {
+	base, null := results[answer.Base].Text, ""
+	for _, v := range answer.Compared {
+		name, half := results[v.Name].Text, 100*(float64(v.High)-float64(v.Low))/2
+		change := fmt.Sprintf("%.2g %% ± %.2g %%", 100*math.Abs(v.Ratio-1), half)
+		if v.Name == answer.Null && math.IsNaN(half) {
+			continue
+		}
+		if v.Name == answer.Null {
+			null = "null arm: " + base + " and a second copy of it differ by " + change + ", as they may"
+			if v.Told && !v.Same {
+				null = fmt.Sprintf("null arm: %s and a second copy of it differ by %s, though they are the "+
+					"same program: differences of that size are not due to the programs", base, change)
+			}
+			continue
+		}
+		text := ""
+		switch {
+		case math.IsNaN(half):
+			text = fmt.Sprintf("cannot tell %s from %s: too few runs", name, base)
+		case v.Same:
+			text = fmt.Sprintf("%s is as fast as %s, within %.0f %%: they differ by %s", name, base,
+				100*v.Margin, change)
+		case v.Low > 1:
+			text = fmt.Sprintf("%s is slower than %s by %s", name, base, change)
+		case v.High < 1:
+			text = fmt.Sprintf("%s is faster than %s by %s", name, base, change)
+		default:
+			text = fmt.Sprintf("cannot tell %s from %s", name, base)
+		}
+		if !math.IsNaN(half) {
+			text += fmt.Sprintf("; a change of %.2g %% would have been seen", half)
+		}
+		lines = append(lines, text)
+	}
+	if null != "" {
+		lines = append(lines, null)
 	}
 	return lines
 }
