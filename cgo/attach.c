@@ -21,6 +21,7 @@
 
 #define ENV_BUFFER "KRUN_BUFFER_FD"
 #define ENV_ITERATIONS "KRUN_ITERATIONS"
+#define ENV_SEED "KRUN_SEED"
 #define DEFAULT_ITERATIONS 2000 /* as in the warmup study */
 #define DEFAULT_USER_COLUMNS 16
 
@@ -159,6 +160,7 @@ static void fill_handle(krun *k, struct krun_header *h)
 	k->iterations = p->iterations;
 	k->user_capacity = p->user_columns;
 	k->user_count = 0;
+	k->seed = (uint32_t)env_number(ENV_SEED, 0, INT_MAX); /* without one, inputs are of some seed */
 	k->counters = NULL;
 	k->sampler = NULL;
 	k->slots = (struct krun_slot *)(base + at.slots);

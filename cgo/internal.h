@@ -66,6 +66,7 @@ struct krun {
 	uint32_t iterations;
 	uint32_t user_capacity;
 	uint32_t user_count;
+	uint32_t seed; /* of the inputs */
 	struct krun_counters *sampler; /* null without counters */
 
 	/* Constant after krun_init, because any thread reads them; zero in a forked child. */

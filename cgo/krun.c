@@ -80,6 +80,19 @@ int krun_should_stop(const krun *k)
 	return atomic_load_explicit(&k->header->control.stop, memory_order_relaxed) != 0;
 }
 
+/* splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014) */
+int krun_input(const krun *k)
+{
+	uint64_t z;
+
+	if (!k)
+		return 0;
+	z = ((uint64_t)k->seed << 32) + ((uint64_t)k->next + 1) * 0x9e3779b97f4a7c15;
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return (int)((z ^ (z >> 31)) >> 33);
+}
+
 int krun_done(krun *k)
 {
 	bool open;

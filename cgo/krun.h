@@ -130,6 +130,13 @@ KRUN_API int krun_end(krun *k);
 KRUN_API int krun_should_stop(const krun *k);
 
 /*
+ * krun_input returns the input of the iteration that begins next, 0 to 2^31-1, 0 for a null
+ * handle: a number that differs by iteration and follows from the environment variable KRUN_SEED.
+ * krund draws the seed from that of the experiment, the same for all arms of a block.
+ */
+KRUN_API int krun_input(const krun *k);
+
+/*
  * krun_column names a user column (time in the garbage collector, number of
  * compiled methods, ...) and returns its index, 0 or more. Call it before the
  * first iteration or between two, not inside one, because it writes to memory.

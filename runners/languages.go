@@ -12,6 +12,8 @@ type Language struct {
 	Files []string // files of the runner in the directory of installed runners; the first one is started
 	// Native reports whether benchmarks are machine code, so that a VM needs no program.
 	Native bool
+	// Inputs reports whether run_iter may take a second argument that differs by iteration.
+	Inputs bool
 }
 
 // CommandName is the name under which whole commands are measured: each iteration is one run of the
@@ -21,19 +23,19 @@ const CommandName = "command"
 // languages in the order in which they are offered. A runner whose compiler was missing when krund
 // was built is not installed.
 var languages = []Language{
-	{"c", []string{"runner-c"}, true},
-	{"python", []string{"runner.py", "instrument.py"}, false},
-	{"lua", []string{"runner.lua", "instrument.lua"}, false},
-	{"javascript", []string{"runner.js", "instrument.js", "krun.node"}, false},
+	{"c", []string{"runner-c"}, true, true},
+	{"python", []string{"runner.py", "instrument.py"}, false, true},
+	{"lua", []string{"runner.lua", "instrument.lua"}, false, false},
+	{"javascript", []string{"runner.js", "instrument.js", "krun.node"}, false, true},
 	{"java", []string{"java/KrunRunner.class", "java/BaseKrunEntry.class", "java/KrunSuite.class",
 		"java/KrunInstrument.class",
 		"java/KrunEvents.class", "java/KrunStamps.class", "java/KrunCollection.class",
-		"java/libkrunjava.so"}, false},
-	{"ruby", []string{"runner.rb", "instrument.rb", "krunruby.so"}, false},
-	{"php", []string{"runner.php", "instrument.php", "krunphp.so"}, false},
-	{"dotnet", []string{"dotnet/KrunRunner.exe", "dotnet/libkrun.so"}, false},
-	{"go", nil, true}, // the runner is a part of each benchmark's program
-	{CommandName, []string{"runner-command"}, true},
+		"java/libkrunjava.so"}, false, false},
+	{"ruby", []string{"runner.rb", "instrument.rb", "krunruby.so"}, false, false},
+	{"php", []string{"runner.php", "instrument.php", "krunphp.so"}, false, false},
+	{"dotnet", []string{"dotnet/KrunRunner.exe", "dotnet/libkrun.so"}, false, false},
+	{"go", nil, true, false}, // the runner is a part of each benchmark's program
+	{CommandName, []string{"runner-command"}, true, false},
 }
 
 // instrumentOptions are the options that a VM needs to report what a level of instrumentation asks

@@ -7,6 +7,7 @@ package execution
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
@@ -102,7 +103,7 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	}
 	j := Job{
 		Key: k, VM: vm, Suite: variant.Suite, Entry: cfg.EntryPath(k), Benchmark: bench.Name,
-		Parameter: bench.Parameter,
+		Parameter:  bench.Parameter,
 		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
 		Inherit:  cfg.Experiment.Environment == config.EnvironmentCaller,
 		Counters: cfg.Counters, Verdict: cfg.Verdict, Stop: cfg.Stop.Iterations, Seed: cfg.Experiment.Seed,
@@ -153,6 +154,9 @@ func (j Job) environment(in Installed) []string {
 		env = set(env, fmt.Sprintf("%s=%d", libkrun.EnvFD, bufferFD))
 		env = set(env, libkrun.EnvLibrary+"="+in.Library)
 	}
+	if language, _ := runners.Lookup(j.VM.Runner); language.Inputs {
+		env = set(env, fmt.Sprintf("KRUN_SEED=%010d", j.inputSeed()))
+	}
 	if j.Suite != nil {
 		env = append(env, j.suiteEnvironment()...)
 	}
@@ -163,6 +167,13 @@ func (j Job) environment(in Installed) []string {
 		env = set(env, variable)
 	}
 	return env
+}
+
+// inputSeed returns the seed of the inputs of an execution, 31 bits: another one for each benchmark
+// and block, and the same for all VMs, variants and arms.
+func (j Job) inputSeed() uint32 {
+	h := sha256.Sum256(fmt.Appendf(nil, "%d %s %d", j.Seed, j.Benchmark, j.Number))
+	return binary.BigEndian.Uint32(h[:]) >> 1
 }
 
 // suiteEnvironment tells the hook of a suite which file to run, and how. Options are separated by

@@ -107,12 +107,26 @@ func TestArgumentsAreNotShared(t *testing.T) {
 	must.Equal(t, first[2], "/b/nbody/c/bench.so", "argv changed to")
 }
 
+// seedOfNbody is half of the first 32 bits of printf '1 nbody 0' | sha256sum.
+const seedOfNbody = "KRUN_SEED=1272772426"
+
+// TestInputSeed: the inputs are those of a block: the same for all arms and VMs, not in the next one.
+func TestInputSeed(t *testing.T) {
+	j, other := job(t, "nbody:C:so"), job(t, "nbody:Py:py")
+	must.Equal(t, j.inputSeed(), other.inputSeed())
+	other.Number = 1
+	must.Be(t, j.inputSeed() != other.inputSeed(), "the seed of another block")
+	other = j
+	other.Seed++
+	must.Be(t, j.inputSeed() != other.inputSeed(), "that of another experiment")
+}
+
 func TestEnvironments(t *testing.T) {
 	caller := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/ann", "USER=ann", "LOGNAME=ann",
 		"SHELL=/bin/sh", "LANG=C.UTF-8"}
 	fresh := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/krun", "USER=krun", "LOGNAME=krun",
 		"SHELL=/bin/sh", "LANG=C.UTF-8"}
-	buffer := []string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=/opt/lib/krund/libkrun.so"}
+	buffer := []string{"KRUN_BUFFER_FD=3", "KRUN_LIBRARY=/opt/lib/krund/libkrun.so", seedOfNbody}
 	for _, test := range []struct {
 		name   string
 		key    string
@@ -163,11 +177,12 @@ func TestCallersEnvironment(t *testing.T) {
 	j.Inherit, j.Root = true, true
 	c := j.command(in)
 	want := []string{"PATH=/opt/venv/bin:/bin", "LANG=C", "TOKEN=secret", "odd",
-		"KRUN_LIBRARY=/opt/lib/krund/libkrun.so", "KRUN_BUFFER_FD=3", "PYTHONHASHSEED=0"}
+		"KRUN_LIBRARY=/opt/lib/krund/libkrun.so", "KRUN_BUFFER_FD=3", seedOfNbody,
+		"PYTHONHASHSEED=0"}
 	must.Be(t, slices.Equal(c.Env, want) && c.Inherit && c.Nice == 0, "environment", c.Env, want, c)
 	m := fromRun(j, child.Run{}, in)
 	shown := []string{"PATH", "LANG=C", "TOKEN", "odd", "KRUN_LIBRARY=/opt/lib/krund/libkrun.so",
-		"KRUN_BUFFER_FD=3", "PYTHONHASHSEED=0"}
+		"KRUN_BUFFER_FD=3", seedOfNbody, "PYTHONHASHSEED=0"}
 	// printf 'PATH=/opt/venv/bin:/bin\0TOKEN=secret\0odd\0' | sha256sum
 	const hash = "7eeb2e58e177960c6ec3fe04787894623ef6b32002809f2db51edd9eb4dca961"
 	if p := m.Process; !slices.Equal(p.Env, shown) || p.EnvInherited != hash {

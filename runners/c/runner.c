@@ -30,6 +30,7 @@ enum {
 };
 
 typedef void (*entry)(int);
+typedef int64_t (*input_entry)(int parameter, int input);
 
 /* As struct mallinfo2 in glibc's malloc.h. */
 struct heap {
@@ -90,6 +91,28 @@ static int measure(krun *k, entry run_iter, int parameter)
 	return krun_done(k);
 }
 
+/*
+ * measure_input is measure, for a benchmark that exports krun_inputs: run_iter takes the
+ * iteration's input, and what it returns is kept.
+ */
+static int measure_input(krun *k, input_entry run_iter, int parameter)
+{
+	int inputs = krun_column(k, "input", ""), checksums = krun_column(k, "checksum", ""), input, err;
+	int64_t result;
+
+	while (!krun_should_stop(k)) {
+		input = krun_input(k);
+		(void)krun_begin(k);
+		result = run_iter(parameter, input);
+		err = krun_end(k);
+		if (err)
+			return err;
+		(void)krun_set(k, inputs, input);
+		(void)krun_set(k, checksums, result);
+	}
+	return krun_done(k);
+}
+
 /* measure_heap is measure, and reads the size of the heap after each iteration. */
 static int measure_heap(krun *k, entry run_iter, int parameter, heap_function read_heap)
 {
@@ -112,6 +135,7 @@ int main(int argc, char **argv)
 {
 	heap_function read_heap = NULL;
 	int parameter, err;
+	input_entry with_input;
 	entry run_iter;
 	void *library;
 	krun *k;
@@ -131,7 +155,11 @@ int main(int argc, char **argv)
 		return fail(EXIT_NO_ENTRY, argv[1], "has no function run_iter");
 	if (getenv("KRUN_INSTRUMENT"))
 		*(void **)&read_heap = dlsym(dlopen(NULL, RTLD_NOW), "mallinfo2");
-	err = read_heap ? measure_heap(k, run_iter, parameter, read_heap) : measure(k, run_iter, parameter);
+	*(void **)&with_input = dlsym(library, "krun_inputs") ? *(void **)&run_iter : NULL;
+	if (with_input)
+		err = measure_input(k, with_input, parameter);
+	else
+		err = read_heap ? measure_heap(k, run_iter, parameter, read_heap) : measure(k, run_iter, parameter);
 	if (err)
 		return fail(EXIT_MEASURE, "krun_begin or krun_end", krun_strerror(err));
 	krun_free(k);

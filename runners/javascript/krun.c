@@ -83,6 +83,16 @@ static napi_value done(napi_env env, napi_callback_info info)
 	return outcome(env, krun_done(krun_handle));
 }
 
+/* input() returns the input of the iteration that begins next. */
+static napi_value input(napi_env env, napi_callback_info info)
+{
+	napi_value value = NULL;
+
+	(void)info;
+	(void)napi_create_int32(env, krun_input(krun_handle), &value);
+	return value;
+}
+
 /* column(name, unit) returns the index of a new column, as a number. */
 static napi_value column(napi_env env, napi_callback_info info)
 {
@@ -138,7 +148,7 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports)
 	static const struct function always[] = {
 		{ "version", version }, { "init", init }, { "shouldStop", should_stop }, { "begin", begin },
 		{ "end", end }, { "done", done }, { "strerror", explain }, { "column", column }, { "set", set },
-		{ NULL, NULL },
+		{ "input", input }, { NULL, NULL },
 	};
 	const struct function *f;
 	bool accepted = true;

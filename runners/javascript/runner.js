@@ -201,6 +201,34 @@ function measure(shouldStop, begin, end, run_iter, parameter) {
   return undefined;
 }
 
+/* checksum returns 48 bits of what run_iter returned: of its text. */
+function checksum(result) {
+  const text = typeof result === "object" ? JSON.stringify(result) : String(result);
+
+  return require("crypto").createHash("sha256").update(text).digest().readUIntBE(0, 6);
+}
+
+/*
+ * measureInput is measure, for a benchmark whose run_iter takes the iteration's input as a second
+ * argument, and may return a result, whose checksum is kept.
+ */
+function measureInput(krun, run_iter, parameter) {
+  const inputs = krun.column("input", ""), checksums = krun.column("checksum", "");
+
+  while (!krun.shouldStop()) {
+    const input = krun.input();
+    krun.begin();
+    const result = run_iter(parameter, input);
+    const code = krun.end();
+    if (code !== undefined)
+      return code;
+    krun.set(inputs, input);
+    if (result !== undefined && result !== null)
+      krun.set(checksums, checksum(result));
+  }
+  return undefined;
+}
+
 /*
  * measureSuite measures for the hook of a suite, which is loaded in the place of a benchmark: iterate
  * returns the seconds that the suite itself measured for the iteration, which become a column. It
@@ -252,6 +280,8 @@ function main(argv) {
   try {
     if (suite && !instrument)
       code = measureSuite(krun, suite);
+    else if (run_iter && run_iter.length === 2)
+      code = measureInput(krun, run_iter, parameter);
     else code = instrument ? instrument.measure(krun, suite || run_iter, parameter) :
       measure(krun.shouldStop, krun.begin, krun.end, run_iter, parameter);
   } catch (error) {

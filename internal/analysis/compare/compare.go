@@ -258,7 +258,7 @@ func (r *Result) join(before, after Side, o Options) []row {
 			CountsBefore: p.Counts, CountsAfter: q.Counts, Warnings: []warmup.Warning{},
 			InstrumentBefore: p.Instrument, InstrumentAfter: q.Instrument,
 		}
-		why := loopsDiffer(&before.Data.Pairs[i], &after.Data.Pairs[j])
+		why := notTheSameWork(&before.Data.Pairs[i], &after.Data.Pairs[j])
 		if p.Instrument != q.Instrument && !costs(before, after) {
 			why = c.instrumentsDiffer()
 		}

@@ -38,18 +38,61 @@ func loopOf(pair *dataset.Pair) (l dataset.Loop, ok bool) {
 	}, true
 }
 
+// notTheSameWork returns why no verdict can be given on two sides; "" if one can.
+func notTheSameWork(before, after *dataset.Pair) string {
+	why, proven := resultsDiffer(before, after)
+	if why != "" {
+		return why
+	}
+	return loopsDiffer(before, after, proven)
+}
+
+// resultsDiffer returns the first iteration of two executions with the same number whose input is
+// the same on both sides and whose result is not, as a sentence; "" without one. proven is whether
+// there are results for several inputs, and all of them are the same.
+func resultsDiffer(before, after *dataset.Pair) (why string, proven bool) {
+	numbered := map[int]*dataset.Execution{}
+	for i := range after.Executions {
+		if e := &after.Executions[i]; e.Outcome == results.Completed {
+			numbered[e.Number] = e
+		}
+	}
+	distinct := map[int64]bool{}
+	for i := range before.Executions {
+		e := &before.Executions[i]
+		other := numbered[e.Number]
+		if e.Outcome != results.Completed || other == nil {
+			continue
+		}
+		n := min(len(e.Inputs), len(e.Results), len(other.Inputs), len(other.Results))
+		for k := range n {
+			a, b := e.Results[k], other.Results[k]
+			if e.Inputs[k] != other.Inputs[k] || a == dataset.MissingInt || b == dataset.MissingInt {
+				continue
+			}
+			if distinct[a] = true; a != b {
+				return fmt.Sprintf("the results differ, first in execution %d, iteration %d, for the input "+
+					"%d: their checksums are %d before and %d after; the two do not compute the same",
+					e.Number, k+1, e.Inputs[k], a, b), false
+			}
+		}
+	}
+	return "", len(distinct) > 1
+}
+
 // loopsDiffer returns why the iterations of two sides are not the same work; "" if they may be. A
 // program that waits between its iterations does so on both sides. One that does its work there is
 // as much faster inside as it is slower outside: the time outside differs by more than a tenth of
-// the iterations of the slower side.
-func loopsDiffer(before, after *dataset.Pair) string {
+// the iterations of the slower side. proven is whether the results of both sides are the same for
+// several inputs: cheap iterations are then work.
+func loopsDiffer(before, after *dataset.Pair, proven bool) string {
 	const relevant = 0.1
 	a, known := loopOf(before)
 	b, known2 := loopOf(after)
 	if !known || !known2 {
 		return ""
 	}
-	if a.Cheaper(&b) || b.Cheaper(&a) {
+	if !proven && (a.Cheaper(&b) || b.Cheaper(&a)) {
 		return fmt.Sprintf("an iteration takes %.2g s before and %.2g s after, as little as a function "+
 			"that returns a kept result; let run_iter compute its result in each iteration", a.Last, b.Last)
 	}

@@ -24,8 +24,8 @@ func process(before, after, first, wall int64) *dataset.Pair {
 	return &dataset.Pair{Executions: []dataset.Execution{{Outcome: results.Completed, Loop: loop}}}
 }
 
-// TestLoopsDiffer: work that left the measured time gets no verdict, and a faster program does.
-func TestLoopsDiffer(t *testing.T) {
+// TestNotTheSameWork: work that left the measured time gets no verdict, and a faster program does.
+func TestNotTheSameWork(t *testing.T) {
 	const ms, us = 1_000_000, 1_000
 	same := process(100*ms, 10*ms, 50*ms, 50*ms)
 	for name, c := range map[string]struct {
@@ -43,8 +43,38 @@ func TestLoopsDiffer(t *testing.T) {
 		"a clock at half speed": {process(100*ms, 280*ms, 25*ms, 25*ms),
 			"may have moved out"},
 	} {
-		for _, text := range []string{loopsDiffer(same, c.after), loopsDiffer(c.after, same)} {
+		for _, text := range []string{notTheSameWork(same, c.after), notTheSameWork(c.after, same)} {
 			must.Be(t, (text == "") == (c.want == "") && strings.Contains(text, c.want), name, text)
 		}
+	}
+}
+
+// TestResultsDiffer: what two sides return for the same input of a block must be the same.
+func TestResultsDiffer(t *testing.T) {
+	side := func(number int, inputs, checksums []int64) *dataset.Pair {
+		return &dataset.Pair{Executions: []dataset.Execution{{Outcome: results.Error}, {
+			Outcome: results.Completed, Number: number, Inputs: inputs, Results: checksums}}}
+	}
+	inputs := []int64{4, 5, 6}
+	base := side(3, inputs, []int64{40, 50, 60})
+	for name, c := range map[string]struct {
+		after  *dataset.Pair
+		want   string
+		proven bool
+	}{
+		"the same": {side(3, inputs, []int64{40, 50, 60}), "", true},
+		"one differs": {side(3, inputs, []int64{40, 51, 60}), "execution 3, iteration 2, for the input 5",
+			false},
+		"kept":              {side(3, inputs, []int64{40, 40, 40}), "execution 3, iteration 2", false},
+		"another seed":      {side(3, []int64{7, 8, 9}, []int64{1, 2, 3}), "", false},
+		"another block":     {side(4, inputs, []int64{1, 2, 3}), "", false},
+		"no results":        {side(3, nil, nil), "", false},
+		"a missing one":     {side(3, inputs, []int64{40, dataset.MissingInt, 60}), "", true},
+		"fewer iterations":  {side(3, inputs[:1], []int64{40}), "", false},
+		"unequal in length": {side(3, inputs, []int64{40, 50}), "", true},
+	} {
+		why, proven := resultsDiffer(base, c.after)
+		must.Be(t, (why == "") == (c.want == "") && strings.Contains(why, c.want) && proven == c.proven, name,
+			why, proven)
 	}
 }

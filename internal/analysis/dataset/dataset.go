@@ -153,6 +153,10 @@ type Execution struct {
 	// seconds; 0: unknown.
 	FirstResult float64
 
+	// Inputs and Results are, by iteration, the input that run_iter was given and the checksum of
+	// what it returned, MissingInt without one; nil: it takes no input.
+	Inputs, Results []int64
+
 	Loop *Loop // nil: unknown, or what lies between iterations is asked for (runner "command")
 
 	// Instrument is what the runner was asked to report beside wall times, which costs time:

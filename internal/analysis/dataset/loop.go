@@ -113,6 +113,9 @@ func (e *Execution) Doubt() string {
 	switch {
 	case l == nil || e.Instrument != "":
 		return ""
+	case e.sameResults():
+		return fmt.Sprintf("all %d inputs have the same result: it may be a kept one, or tell nothing about "+
+			"the work", len(e.Results))
 	case l.Kept():
 		return fmt.Sprintf("iterations became trivially cheap: %.2g s after a first one of %.2g s; if "+
 			"run_iter keeps a result, let it compute it in each iteration", l.Last, l.First)
@@ -136,4 +139,12 @@ func (l *Loop) Share() float64 {
 // iterations.
 func (e *Execution) Uncovered() bool {
 	return e.Loop != nil && e.Instrument == "" && e.Loop.Share() < LeastShare
+}
+
+// sameResults reports whether run_iter returned one result for several inputs.
+func (e *Execution) sameResults() bool {
+	const fewest = 4
+	first := func(i int64) bool { return i != e.Results[0] }
+	return len(e.Results) >= fewest && len(e.Inputs) == len(e.Results) && e.Results[0] != MissingInt &&
+		!slices.ContainsFunc(e.Results, first) && slices.Min(e.Inputs) < slices.Max(e.Inputs)
 }

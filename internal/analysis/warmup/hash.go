@@ -31,7 +31,7 @@ func inputHash(pair *dataset.Pair, column string, parameters []byte) string {
 			h.text(e.Instrument)
 		}
 		if e.Uncovered() || e.Doubt() != "" { // which are warnings
-			h.text(fmt.Sprint("loop", *e.Loop))
+			h.text(fmt.Sprint("loop", *e.Loop, e.Doubt()))
 		}
 		h.number(len(e.Columns))
 		for k := range e.Columns {

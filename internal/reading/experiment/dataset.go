@@ -287,6 +287,12 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 		})
 	}
 	for _, c := range r.Columns {
+		if c.Kind == results.KindUser && c.Name == "input" {
+			e.Inputs = c.Values
+		}
+		if c.Kind == results.KindUser && c.Name == "checksum" {
+			e.Results = c.Values
+		}
 		if keep != nil && !keep(c.Name) {
 			continue
 		}
