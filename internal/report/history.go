@@ -278,6 +278,7 @@ func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
 		p.lines(levelInk,
 			[]vg.Point{{X: p.x(float64(l.From) - 0.4), Y: y}, {X: p.x(float64(l.To) + 0.4), Y: y}})
 	}
+	f.others(p)
 	for i := range f.Key.Changes {
 		f.change(p, &f.Key.Changes[i])
 	}
@@ -318,10 +319,40 @@ func (f *HistoryFigure) points(p panel) {
 	p.circles(seriesInk, radius, centers)
 }
 
-// change draws a line where a change most probably happened, and its size.
+// others draws a line where something happened to the machine that did not change this key.
+func (f *HistoryFigure) others(p panel) {
+	var lines [][]vg.Point
+	for i := range f.History.Events {
+		e := &f.History.Events[i]
+		if e.Machine == f.Key.Machine && f.changed(e) == nil {
+			lines = append(lines, p.upright(p.x(float64(e.Version)-0.5)))
+		}
+	}
+	p.lines(kernelLineInk, lines...)
+}
+
+// changed returns the change of the key in an event; nil if there is none.
+func (f *HistoryFigure) changed(e *history.Event) *history.Change {
+	for _, k := range e.Keys {
+		own := &f.History.Keys[k.Key]
+		if own.Key == f.Key.Key && own.Machine == f.Key.Machine {
+			return &own.Changes[k.Change]
+		}
+	}
+	return nil
+}
+
+// change draws a line where a change most probably happened, its size, and what made it.
 func (f *HistoryFigure) change(p panel, c *history.Change) {
 	style := changeInk
 	text := signed(c.Ratio, threeDigits)
+	for i := range f.History.Events {
+		e := &f.History.Events[i]
+		if own := f.changed(e); own != nil && own.Version == c.Version {
+			text += " " + string(e.Verdict)
+			break
+		}
+	}
 	if c.Muted {
 		style, text = differentInk, text+" muted"
 	}

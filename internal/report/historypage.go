@@ -19,6 +19,9 @@ func HistorySVG(h *history.History, k *history.KeyHistory, base string) (templat
 	return template.HTML(svg.String()), nil // writeSVG escapes its texts
 }
 
+// FigureStyle is the style sheet within each figure of a page, for its Content-Security-Policy.
+func FigureStyle() string { return lightStyle + darkStyle }
+
 // HistoryPage writes a page with the changes of all keys, and a figure of each key. base is the
 // unit of the values, version that of krunctl.
 func HistoryPage(w io.Writer, h *history.History, base, version string) error {

@@ -164,8 +164,9 @@ func (c *Collector) Add(m Measured, name string) {
 	}
 }
 
-// AddValues adds an experiment that was collected alone, with the same result as Add.
-func (c *Collector) AddValues(v Values) {
+// AddValues adds an experiment that was collected alone, with the same result as Add. It returns
+// the labels of the versions that it is here, by its own label and the machine.
+func (c *Collector) AddValues(v Values) map[[2]string]string {
 	x := measurement{c, map[[2]string]string{}}
 	for _, k := range v.Keys {
 		for at, values := range k.Values {
@@ -174,6 +175,7 @@ func (c *Collector) AddValues(v Values) {
 			}
 		}
 	}
+	return x.labels
 }
 
 // measurement is an experiment that is being added.

@@ -177,3 +177,9 @@ func (db *DB) PutDetails(ctx context.Context, tx *sql.Tx, s Share, details strin
 		s.Experiment, s.Machine, details)
 	return affected(result, err, "share of experiment "+s.Experiment)
 }
+
+// FailedSince returns at most limit experiments that have failed since a time, the newest first.
+func (db *DB) FailedSince(ctx context.Context, since time.Time, limit int) ([]Experiment, error) {
+	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
+		WHERE state = 'failed' AND updated >= $1 ORDER BY updated DESC, id LIMIT $2`, stamp(since), limit)
+}

@@ -2,9 +2,7 @@ package database
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +46,7 @@ func (db *DB) PutPoints(ctx context.Context, tx *sql.Tx, x Experiment, points []
 	if err != nil {
 		return fmt.Errorf("store the values of experiment %s: %w", x.ID, err)
 	}
-	return nil
+	return touch(ctx, tx, x.Name)
 }
 
 func addPoint(ctx context.Context, tx *sql.Tx, x Experiment, p *Point) error {
@@ -112,39 +110,4 @@ func (db *DB) Levels(ctx context.Context, experiment string) (levels string, err
 		err = nil
 	}
 	return levels, err
-}
-
-// Histories returns at most limit names of experiments that have points.
-func (db *DB) Histories(ctx context.Context, limit int) ([]string, error) {
-	return list(ctx, db.Read, func(r row) (name string, err error) { return name, r.Scan(&name) },
-		`SELECT DISTINCT name FROM points ORDER BY name LIMIT $1`, limit)
-}
-
-// ChangeAlert is the kind of the alerts about changes in a history.
-const ChangeAlert = "change"
-
-// AddChange adds an alert about a change unless there was one with this subject, and reports
-// whether it is new.
-func (db *DB) AddChange(ctx context.Context, tx *sql.Tx, a Alert) (bool, error) {
-	sum := sha256.Sum256([]byte(ChangeAlert + "\n" + a.Subject))
-	result, err := tx.ExecContext(ctx, `INSERT INTO alerts (id, kind, subject, machine, experiment, text, state,
-		created) VALUES ($1, $2, $3, $4, $5, $6, 'open', $7) ON CONFLICT DO NOTHING`,
-		hex.EncodeToString(sum[:12]), ChangeAlert, a.Subject, a.Machine, a.Experiment, a.Text,
-		stamp(db.now()))
-	if err != nil {
-		return false, fmt.Errorf("store an alert: %w", err)
-	}
-	n, err := result.RowsAffected()
-	return n > 0, err
-}
-
-// MutedChanges returns the subjects of the alerts about changes that are muted now.
-func (db *DB) MutedChanges(ctx context.Context) (map[string]bool, error) {
-	subjects, err := list(ctx, db.Read, func(r row) (s string, err error) { return s, r.Scan(&s) },
-		`SELECT subject FROM alerts WHERE kind = $1 AND muted > $2`, ChangeAlert, stamp(db.now()))
-	muted := map[string]bool{}
-	for _, s := range subjects {
-		muted[s] = true
-	}
-	return muted, err
 }

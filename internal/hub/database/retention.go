@@ -129,6 +129,9 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 			_, err = tx.ExecContext(ctx, db.cast(statement.text), statement.args...)
 		}
 	}
+	if err == nil {
+		err = touch(ctx, tx, x.Name)
+	}
 	if err != nil {
 		return x, 0, fmt.Errorf("delete experiment %s: %w", id, err)
 	}

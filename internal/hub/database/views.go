@@ -14,7 +14,7 @@ import (
 // Version returns a text that changes when a page may have changed, whichever process of the hub
 // has changed it, and whatever its clock shows. It reads no large table.
 func (db *DB) Version(ctx context.Context) (string, error) {
-	var n [8]int64
+	var n [9]int64
 	// Each message of a machine changes last_seen; what people change is of what runs or waits, or
 	// adds, ends or removes rows. The sums are of remainders, so that they do not overflow.
 	err := db.Read.QueryRowContext(ctx, `SELECT
@@ -22,8 +22,10 @@ func (db *DB) Version(ctx context.Context) (string, error) {
 		(SELECT COALESCE(SUM(updated % 1000000007), 0) FROM experiments WHERE state IN ('queued', 'running')),
 		(SELECT COALESCE(SUM(updated % 1000000007), 0) FROM shares WHERE state = 'running'),
 		(SELECT COALESCE(SUM(last_seen % 1000000007), 0) FROM machines), (SELECT COUNT(*) FROM machines),
-		(SELECT COUNT(*) FROM alerts), (SELECT COALESCE(SUM((muted + closed) % 1000000007), 0) FROM alerts)`).
-		Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7])
+		(SELECT COUNT(*) FROM alerts), (SELECT COALESCE(SUM((muted + closed) % 1000000007), 0) FROM alerts),
+		(SELECT COALESCE(SUM((updated + found) % 1000000007), 0) FROM
+			(SELECT updated, 0 AS found FROM events UNION ALL SELECT 0, found FROM histories) changes)`).
+		Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8])
 	if err != nil {
 		return "", fmt.Errorf("read the version of the data: %w", err)
 	}

@@ -19,7 +19,7 @@ import (
 	"krund/internal/machine/command"
 )
 
-// Changed is the event that a change was found in a history.
+// Changed is the message that an event was found in a history.
 const Changed command.MessageKind = "changed"
 
 // Histories makes the histories of experiments. Experiments with the same name are one history.
@@ -38,39 +38,13 @@ const (
 	mostLabel  = 1000     // bytes of a name
 )
 
-// Of returns the history of a name with the unit of its values. Changes whose alert is muted are
-// marked. It has no keys if nothing was reduced.
-func (s Histories) Of(ctx context.Context, name string) (h *history.History, unit string, err error) {
-	points, err := s.DB.Points(ctx, name, mostValues)
-	if err != nil {
-		return nil, "", err
-	}
-	muted, err := s.DB.MutedChanges(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	values := valuesOf(points)
-	h = history.Of(values.Versions, values.Keys, history.Options{})
-	for i := range h.Keys {
-		for j := range h.Keys[i].Changes {
-			c := &h.Keys[i].Changes[j]
-			c.Muted = muted[subject(name, h, &h.Keys[i], c)]
-		}
-	}
-	return h, values.Unit, nil
-}
-
-// subject identifies a change: it does not depend on later versions.
-func subject(name string, h *history.History, k *history.KeyHistory, c *history.Change) string {
-	return strings.Join([]string{name, k.Key, k.Machine, h.Versions[c.Found].Label}, " · ")
-}
-
 // valuesOf puts points together as krunctl does with the same experiments: nights of one revision
 // are versions of their own. Points are in the order of the versions; those of another unit than
-// the last one's are left out.
-func valuesOf(points []database.Point) history.Values {
+// the last one's are left out. found is the experiment of each version, by its label and machine.
+func valuesOf(points []database.Point) (v history.Values, found map[[2]string]string) {
+	found = map[[2]string]string{}
 	if len(points) == 0 {
-		return history.Values{}
+		return v, found
 	}
 	var ids []string // in the order of their first versions
 	of := map[string][]database.Point{}
@@ -87,10 +61,12 @@ func valuesOf(points []database.Point) history.Values {
 	c := history.NewCollector(nil)
 	c.NameMachines()
 	for _, id := range ids {
-		c.AddValues(oneExperiment(of[id]))
+		for own, label := range c.AddValues(oneExperiment(of[id])) {
+			found[[2]string{label, own[1]}] = id
+		}
 	}
 	versions, keys, _ := c.Collected()
-	return history.Values{Unit: unit, Versions: versions, Keys: keys}
+	return history.Values{Unit: unit, Versions: versions, Keys: keys}, found
 }
 
 // oneExperiment has the points of an experiment as krunctl history --format values prints them.
@@ -118,20 +94,25 @@ func oneExperiment(points []database.Point) (v history.Values) {
 	return v
 }
 
-// reduceAll reduces the experiments that have ended since, and stores alerts about the changes that
-// are found with them.
+// reduceAll reduces the experiments that have ended since, and looks for events in the histories of
+// their names.
 func (s Histories) reduceAll(ctx context.Context, insert insert) error {
 	const atOnce = 100
 	ended, err := s.DB.Unreduced(ctx, atOnce)
 	for _, x := range ended {
-		err = errors.Join(err, s.reduce(ctx, x, insert))
+		err = errors.Join(err, s.reduce(ctx, x))
+	}
+	changed, listed := s.DB.ChangedHistories(ctx, atOnce)
+	err = errors.Join(err, listed)
+	for _, h := range changed {
+		err = errors.Join(err, s.find(ctx, h, insert))
 	}
 	return err
 }
 
 // reduce reduces an experiment. That it cannot be is stored, too: it is tried again when the
 // experiment changes.
-func (s Histories) reduce(ctx context.Context, x database.Experiment, insert insert) error {
+func (s Histories) reduce(ctx context.Context, x database.Experiment) error {
 	points, err := s.read(ctx, x)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -145,44 +126,12 @@ func (s Histories) reduce(ctx context.Context, x database.Experiment, insert ins
 	if err != nil {
 		return err
 	}
-	err = s.DB.Update(ctx, func(tx *sql.Tx) error {
+	return s.DB.Update(ctx, func(tx *sql.Tx) error {
 		if err := s.DB.PutPoints(ctx, tx, x, points, why); err != nil {
 			return err
 		}
 		return s.DB.PutLevels(ctx, tx, x.ID, levels)
 	})
-	if err != nil {
-		return err
-	}
-	h, _, err := s.Of(ctx, x.Name)
-	if err != nil {
-		return err
-	}
-	return s.DB.Update(ctx, func(tx *sql.Tx) error { return s.alert(ctx, tx, x, h, insert) })
-}
-
-// alert stores the changes that were not stored before, and notifies.
-func (s Histories) alert(ctx context.Context, tx *sql.Tx, x database.Experiment, h *history.History,
-	insert insert) error {
-	for i := range h.Keys {
-		k := &h.Keys[i]
-		for j := range k.Changes {
-			c := &k.Changes[j]
-			text := fmt.Sprintf("%s %s: %+.1f%% (%+.1f, %+.1f), made by one of %s to %s, found with %s",
-				k.Key, k.Machine, 100*(c.Ratio-1), 100*(c.Low-1), 100*(c.High-1), h.Versions[c.First].Label,
-				h.Versions[c.Last].Label, h.Versions[c.Found].Label)
-			fresh, err := s.DB.AddChange(ctx, tx, database.Alert{Subject: subject(x.Name, h, k, c),
-				Experiment: x.ID, Text: text})
-			if err == nil && fresh {
-				err = insert(ctx, tx, noticeArgs{Event: Changed, Experiment: x.ID, Machine: k.Machine,
-					Subject: text})
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // read returns the values of an experiment's executions, and puts its iterations into the store as

@@ -103,8 +103,8 @@ func (h *historyBench) look(t *testing.T) (notices []string) {
 	return notices
 }
 
-// TestHistory: an experiment is reduced once it has ended, a change is notified once, with the
-// version with which it is found, and a muted alert mutes the change. An experiment that cannot be
+// TestHistory: an experiment is reduced once it has ended, a change is notified once, as
+// one event. An experiment that cannot be
 // reduced does not stop the others.
 func TestHistory(t *testing.T) { dbtest.OnEach(t, testHistory) }
 
@@ -124,26 +124,21 @@ func testHistory(t *testing.T, at string) {
 			notices = append(notices, h.look(t)...)
 		}
 	}
-	got, unit, err := h.Of(t.Context(), "nightly")
-	if err != nil || unit != "s" || len(got.Versions) != 29 || len(got.Keys) != 1 ||
-		len(got.Keys[0].Changes) != 1 || got.Keys[0].Points[0].Executions != 5 {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	c := got.Keys[0].Changes[0]
-	if c.Version != 19 || c.Found < 20 || c.Found > 23 || c.Muted { // one of 20 versions is missing
-		t.Errorf("%+v", c)
-	}
-	must.Be(t, len(notices) == 1 && strings.Contains(notices[0], "a:b:c m: +"), "notices", notices)
-	alerts, err := h.Histories.DB.Alerts(t.Context(), "", 10)
-	must.Need(t, err == nil && len(alerts) == 1 && alerts[0].Kind == database.ChangeAlert, alerts, err)
-	h.update(t, func(tx *sql.Tx) error {
-		return h.Histories.DB.MuteAlert(t.Context(), tx, alerts[0].ID, h.now.AddDate(1, 0, 0))
-	})
-	if got, _, err = h.Of(t.Context(), "nightly"); err != nil || !got.Keys[0].Changes[0].Muted {
-		t.Errorf("not muted: %v", err)
-	}
-	names, err := h.Histories.DB.Histories(t.Context(), 10)
-	must.Be(t, err == nil && fmt.Sprint(names) == "[nightly]", names, err)
+	events := must.Get(h.Histories.DB.Events(t.Context(), database.EventFilter{Name: "nightly"}, 0, 10))(t)
+	must.Need(t, len(events) == 1, events)
+	e := must.Get(h.Histories.DB.Event(t.Context(), nil, events[0].ID))(t)
+	must.Be(t, e.Verdict == "undecided" && e.Present && e.State == database.EventNew && e.Machine == "m" &&
+		len(e.Keys) == 1 && e.Median > 1.08 && e.Median < 1.12 && e.Experiment != "", e)
+	must.Be(t, len(notices) == 1 && strings.Contains(notices[0], "nightly: undecided on m: +"), "notices",
+		notices)
+	series := must.Get(h.Histories.DB.Series(t.Context(), database.SeriesFilter{Docs: true}, 0, 10))(t)
+	must.Need(t, len(series) == 1, series)
+	s := series[0]
+	must.Be(t, s.Name == "nightly" && s.Versions == 29 && s.Unit == "s" &&
+		math.Abs(s.Change-e.Median) < 1e-9, s)
+	var k history.KeyHistory
+	must.Do(t, json.Unmarshal([]byte(s.Doc), &k))
+	must.Be(t, len(k.Changes) == 1 && k.Changes[0].Version == 19, k.Changes) // one of 20 versions is missing
 	tables, err := filepath.Glob(filepath.Join(h.values, "blobs", "tables", "name=nightly",
 		"experiment=*", "machine=m", "benchmark=a", "iterations.parquet"))
 	must.Be(t, err == nil && len(tables) == 30, len(tables), "tables", err)

@@ -10,8 +10,8 @@ import (
 	"krund/rig/must"
 )
 
-// TestNights: the hub's history of one revision that is measured each night is what krunctl makes of
-// the same experiments: nights are versions, and a change between them is the machine's.
+// TestNights: the hub's history of one revision that is measured each night is what krunctl makes
+// of the same experiments: nights are versions, and a change between them is the machine's.
 func TestNights(t *testing.T) {
 	var points []database.Point
 	for night := range 30 {
@@ -30,18 +30,19 @@ func TestNights(t *testing.T) {
 	}
 	points = append(points, database.Point{Experiment: "other", Version: "next", Source: "revision",
 		Key: "a", Machine: "m", Unit: "KiB", Values: []float64{1}})
-	v := valuesOf(points)
+	v, _ := valuesOf(points)
 	must.Be(t, v.Unit == "KiB" && len(v.Versions) == 1, v.Versions)
-	v = valuesOf(points[:len(points)-1])
+	v, with := valuesOf(points[:len(points)-1])
 	var labels []string
 	for _, version := range v.Versions[:3] {
 		labels = append(labels, version.Label+" of "+version.Revision)
 	}
 	must.Equal(t, strings.Join(labels, ", "), "rev of rev, rev (2) of rev, rev (3) of rev")
 	must.Need(t, len(v.Versions) == 30 && len(v.Keys) == 4, len(v.Versions), "versions")
+	must.Equal(t, with[[2]string{"rev (3)", "m"}], "x2")
 	h := history.Of(v.Versions, v.Keys, history.Options{})
 	must.Need(t, len(h.Events) == 1, len(h.Events), "events")
 	e := h.Events[0]
-	must.Be(t, e.Verdict == history.ByMachine && len(e.Keys) == 4 && h.Versions[e.Version].Label == "rev (21)",
-		e)
+	must.Be(t, e.Verdict == history.ByMachine && len(e.Keys) == 4, e)
+	must.Equal(t, h.Versions[e.Version].Label, "rev (21)")
 }

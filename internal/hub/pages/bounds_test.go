@@ -94,7 +94,7 @@ func testPagesAreBounded(t *testing.T, at string) {
 		must.Equal(t, n, 1, name, "is listed", "times")
 	}
 	for path, want := range map[string]string{"/machines/m000": "100000 executions", "/queue": "wide",
-		"/experiments": "wide", "/experiments/wide": "25000 completed", "/alerts": "",
+		"/experiments": "wide", "/experiments/wide": "25000 completed", "/": "", "/events": "",
 		"/tokens": "of a machine", "/compare": "", "/history": ""} {
 		must.Contain(t, get(path), want)
 	}

@@ -26,7 +26,7 @@ func site(t *testing.T, page func(name string) any, events http.HandlerFunc) str
 		w.Header().Set("Content-Type", media)
 		_, _ = w.Write(text)
 	})
-	mux.HandleFunc("GET /events", events)
+	mux.HandleFunc("GET /live", events)
 	mux.HandleFunc("GET /{name}", func(w http.ResponseWriter, r *http.Request) {
 		found := page(r.PathValue("name"))
 		if found == nil {
@@ -56,7 +56,7 @@ func quiet(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// TestPagesInBrowser: each page, with usual and with hostile names, in windows of 400 and 1280
+// TestPagesInBrowser: each page, with usual and with hostile names, in windows of 390 and 1400
 // pixels: no part is wider than the window, nothing complains, no hostile text has run, and what a
 // screen reader finds is in order.
 func TestPagesInBrowser(t *testing.T) {
@@ -68,7 +68,7 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 	at := 0
 	url := site(t, func(name string) any { return all[at][name] }, quiet)
-	for _, width := range []int{400, 1280} {
+	for _, width := range []int{390, 1400} {
 		p := newTab(t, width)
 		for i := range texts {
 			at = i
@@ -151,8 +151,8 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 			stop)
 		stops = append(stops, stop.Text)
 	}
-	want := []string{"Skip to the content", "Machines", "Queue", "Experiments", "Compare", "History",
-		"Alerts 1 open", "Tokens", "Log out", "Table of experiments", "bench-1", "priority",
+	want := []string{"Skip to the content", "Now", "Events 1 open", "History", "Experiments", "Queue",
+		"Machines", "Compare", "Tokens", "Log out", "Table of experiments", "bench-1", "priority",
 		"Set the priority of bench-1", "Stop bench-1", "sorting"}
 	must.EqualList(t, stops, want, "stops")
 	p.eval("document.activeElement.blur()", nil)

@@ -199,7 +199,8 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 		return nil, err
 	}
 	const most = 20
-	page.Alerts, err = p.alertList(r, x.ID, most)
+	events, err := p.db.Events(r.Context(), database.EventFilter{Experiment: x.ID}, 0, most)
+	page.Events = eventRows(events, f.Now)
 	return page, err
 }
 
@@ -296,19 +297,14 @@ func (p *Pages) Delete(ctx context.Context, id, by string) error {
 	return err
 }
 
-func (p *Pages) alerts(r *http.Request, f Frame) (any, error) {
-	f.Title, f.Section, f.Live = "Alerts", "alerts", true
-	list, err := p.alertList(r, "", mostListed)
-	return Alerts{f, list}, err
-}
-
-func (p *Pages) alertList(r *http.Request, experiment string, most int) ([]Alert, error) {
-	list, err := p.db.Alerts(r.Context(), experiment, most)
+// alertList returns the newest alerts of machines, those that are open first.
+func (p *Pages) alertList(r *http.Request, most int) ([]Alert, error) {
+	list, err := p.db.Alerts(r.Context(), "", most)
 	var alerts []Alert
 	for _, a := range list {
 		one := Alert{ID: a.ID, Raised: a.Created, State: State{a.State, "bad"},
 			Subject: Link{Text: a.Subject}, Text: a.Text, Muted: a.Muted.After(p.db.Now()),
-			Mine: mayMute(access.From(r.Context()), a)}
+			Mine: mayMute(access.From(r.Context()))}
 		if a.Experiment != "" {
 			one.Subject.Address = experimentLink(a.Experiment, "").Address
 		}
@@ -326,11 +322,9 @@ func (p *Pages) alertList(r *http.Request, experiment string, most int) ([]Alert
 // muteTime is how long an alert that is muted stays so.
 const muteTime = 30 * 24 * time.Hour
 
-// mayMute reports whether someone may mute an alert: the owner of the experiment that a change was
-// found with, and an admin. A machine that does not report is of all who use it.
-func mayMute(who access.Identity, a database.Alert) bool {
-	return who.Role == access.Admin || a.Kind == database.ChangeAlert && a.Owner != "" && who.Owns(a.Owner)
-}
+// mayMute reports whether someone may mute an alert: a machine that does not report is of all who
+// use it.
+func mayMute(who access.Identity) bool { return who.Role == access.Admin }
 
 func (p *Pages) mute(r *http.Request, tx *sql.Tx) (string, error) {
 	return p.muteUntil(r, tx, p.db.Now().Add(muteTime))
@@ -342,12 +336,11 @@ func (p *Pages) unmute(r *http.Request, tx *sql.Tx) (string, error) {
 
 func (p *Pages) muteUntil(r *http.Request, tx *sql.Tx, until time.Time) (string, error) {
 	a, err := p.db.Alert(r.Context(), tx, r.PathValue("id"))
-	if err == nil && !mayMute(access.From(r.Context()), a) {
-		err = problem{http.StatusForbidden, "Only an admin may mute this alert, and the owner of the " +
-			"experiment that a change was found with."}
+	if err == nil && !mayMute(access.From(r.Context())) {
+		err = problem{http.StatusForbidden, "Only an admin may mute this alert."}
 	}
 	if err != nil {
 		return "", err
 	}
-	return "/alerts", p.db.MuteAlert(r.Context(), tx, a.ID, until)
+	return "/", p.db.MuteAlert(r.Context(), tx, a.ID, until)
 }

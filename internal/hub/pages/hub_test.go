@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/analysis/history"
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
@@ -142,14 +144,14 @@ func testPagesOfAHub(t *testing.T, at string) {
 		"/machines/bench-1": {"sorting", "4 executions: 1 completed, 1 error, 1 running, 1 to do"},
 		"/queue": {"sorting", "&lt;script&gt;alert(1)&lt;/script&gt;",
 			"2 of 4 executions, 50 %, 1 failure"},
-		"/experiments":       {"sorting", "berta"},
-		"/experiments/e1":    {"&lt;b&gt;signal", "a:C:default", `href="/experiments/e1/report"`},
-		"/experiments/e2":    {"No machine has begun"},
-		"/compare":           {"sorting, 2026-11-22 16:00, running"},
-		"/history":           {"No experiment with results has ended yet"},
-		"/history?name=none": {"No experiment that has ended with results has the name none"},
-		"/alerts":            {"There is no alert"},
-		"/tokens":            {"Make a token", "<option>join"},
+		"/experiments":    {"sorting", "berta"},
+		"/experiments/e1": {"&lt;b&gt;signal", "a:C:default", `href="/experiments/e1/report"`},
+		"/experiments/e2": {"No machine has begun"},
+		"/compare":        {"sorting, 2026-11-22 16:00, running"},
+		"/history":        {"No experiment with such results has ended"},
+		"/":               {"nothing changed; 1 experiment runs; all is well", "No event is open"},
+		"/events":         {"There is no such event"},
+		"/tokens":         {"Make a token", "<option>join"},
 	} {
 		response, text := h.get(path)
 		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Security-Policy") != Policy {
@@ -347,7 +349,7 @@ func TestEvents(t *testing.T) { dbtest.OnEach(t, testEvents) }
 
 func testEvents(t *testing.T, at string) {
 	h := newTestHub(t, at, fakeKrunctl)
-	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/events", nil))(t)
+	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/live", nil))(t)
 	response := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 	defer response.Body.Close()
 	kind := response.Header.Get("Content-Type")
@@ -377,46 +379,140 @@ func testEvents(t *testing.T, at string) {
 	}
 }
 
-// TestHistoryPage: the history is made of the values that the hub has stored, and marks the changes
-// whose alert is muted.
+// putHistory stores a history of 40 versions of "sorting" in which a key changes with v20, and the
+// event of that.
+func (h *testHub) putHistory() {
+	h.t.Helper()
+	versions := make([]history.Version, 40)
+	values := make([][]float64, 40)
+	for v := range versions {
+		versions[v] = history.Version{Label: fmt.Sprintf("v%02d", v), Source: "revision"}
+		for e := range 5 {
+			value := 1 + 0.001*float64((7*v+3*e)%5)
+			if v >= 20 {
+				value *= 1.5
+			}
+			values[v] = append(values[v], value)
+		}
+	}
+	of := history.Of(versions, []history.Key{{Name: "a:C:default", Machine: "bench-1", Values: values}},
+		history.Options{})
+	must.Need(h.t, len(of.Events) == 1, of.Events)
+	c := of.Keys[0].Changes[0]
+	doc := must.Get(json.Marshal(of.Keys[0]))(h.t)
+	labels := must.Get(json.Marshal(versions))(h.t)
+	h.update(func(tx *sql.Tx) error {
+		err := h.db.PutPoints(h.t.Context(), tx, database.Experiment{ID: "e1", Name: "sorting"}, nil, "")
+		if err != nil {
+			return err
+		}
+		_, err = h.db.PutHistory(h.t.Context(), tx, database.History{Name: "sorting", Unit: "s",
+			Versions: string(labels), Changed: 1}, []database.Series{{Name: "sorting", Key: "a:C:default",
+			Machine: "bench-1", Versions: 40, Value: 1.5, Change: c.Ratio, Trend: []float64{1, 1.5},
+			Doc: string(doc)}})
+		if err != nil {
+			return err
+		}
+		return h.db.PutEvent(h.t.Context(), tx, database.Event{ID: "v1", Name: "sorting", Machine: "bench-1",
+			Verdict: "undecided", Experiment: "e1", Present: true, Finding: database.Finding{
+				Version: versions[c.Version].Label, First: versions[c.First].Label,
+				Last: versions[c.Last].Label, Found: versions[c.Found].Label,
+				Before:  versions[c.First-1].Label,
+				Example: "a:C:default", Changed: 1, Of: 1, Median: c.Ratio, Least: c.Ratio, Most: c.Ratio,
+				Evidence: "measure again", Keys: []database.EventKey{{Key: "a:C:default",
+					Found: versions[c.Found].Label, Ratio: c.Ratio, Low: c.Low, High: c.High}}}})
+	})
+}
+
+// TestHistoryPage: what was found in a history is on the front page, on its own pages, and in its
+// CSV; a range of versions has what lies in it, and a muted event mutes its changes.
 func TestHistoryPage(t *testing.T) { dbtest.OnEach(t, testHistoryPage) }
 
 func testHistoryPage(t *testing.T, at string) {
-	h := newTestHub(t, at, "#!/bin/sh\nexit 1\n")
-	h.update(func(tx *sql.Tx) error {
-		var points []database.Point
-		for v := range 40 {
-			level := 1.0
-			if v >= 20 {
-				level = 1.5
-			}
-			p := database.Point{Version: fmt.Sprintf("v%02d", v), Source: "revision", Order: int64(v),
-				Key: "a:C:default", Machine: "bench-1", Unit: "s"}
-			for e := range 5 {
-				p.Values = append(p.Values, level*(1+0.001*float64((7*v+3*e)%5)))
-			}
-			points = append(points, p)
-		}
-		return h.db.PutPoints(t.Context(), tx, database.Experiment{ID: "e1", Name: "sorting"}, points, "")
-	})
-	_, text := h.get("/history")
-	must.Contain(t, text, `<option value="sorting">`, "there is no choice")
-	response, text := h.get("/history?name=sorting")
-	if response.Header.Get("Content-Security-Policy") != reportPolicy ||
-		!strings.Contains(text, "1 change") || !strings.Contains(text, "v20") ||
-		strings.Contains(text, " muted<") {
-		t.Fatalf("%s %q\n%s", response.Status, response.Header, text)
+	h := newTestHub(t, at, fakeKrunctl)
+	h.putHistory()
+	for path, want := range map[string]string{
+		"/":                         "1 undecided change; 1 experiment runs",
+		"/history?text=SORT":        `href="/history/sorting?key=a%3AC%3Adefault&amp;machine=bench-1"`,
+		"/history?text=none":        "No experiment with such results has ended",
+		"/history?text=%25":         "No experiment with such results has ended",
+		"/history/sorting":          "+50 % undecided",
+		"/history/sorting?from=v25": "15 versions",
+		"/history/sorting?from=v25&machine=bench-1&key=none": "There is no such key",
+		"/history/sorting/values.csv":                        "a:C:default,bench-1,v20,5,1.5",
+		"/history/sorting/badge.svg?key=a:C:default":         "1.5",
+		"/events":              "+50.0% in a:C:default</bdi>, <bdi>with v20",
+		"/events?state=fixed":  "There is no such event",
+		"/events/v1":           "krunctl bisect v19 v20 --to bench-1",
+		"/experiments/e1":      `href="/events/v1"`,
+		"/history/none":        "There is no such thing",
+		"/events/none":         "There is no such thing",
+		"/history/x/badge.svg": "There is no such thing",
+	} {
+		_, text := h.get(path)
+		must.Contain(t, text, want, path)
 	}
-	of, _ := must.Get2(h.histories.Of(t.Context(), "sorting"))(t)
-	found := of.Versions[of.Keys[0].Changes[0].Found].Label
-	h.update(func(tx *sql.Tx) error {
-		_, err := h.db.AddChange(t.Context(), tx,
-			database.Alert{Subject: "sorting · a:C:default · bench-1 · " + found, Experiment: "e1"})
-		return err
-	})
-	alerts, err := h.db.Alerts(t.Context(), "e1", 1)
-	must.Need(t, err == nil && len(alerts) == 1, alerts, err)
-	h.do(http.MethodPost, "/alerts/"+alerts[0].ID+"/mute", nil)
-	_, text = h.get("/history?name=sorting")
-	must.Contain(t, text, " muted<", "the change is not muted")
+	_, text := h.get("/history/sorting?from=v25")
+	must.Be(t, !strings.Contains(text, " % undecided<"), "a change outside of the range is drawn")
+	response, _ := h.get("/history?name=sorting")
+	must.Equal(t, response.Header.Get("Location"), "/history/sorting")
+	h.do(http.MethodPost, "/events/v1/mute", url.Values{"days": {"10"}, "reason": {"accepted"}})
+	_, text = h.get("/history/sorting")
+	must.Contain(t, text, "undecided muted<", "the change is not muted")
+	_, text = h.get("/")
+	must.Contain(t, text, "nothing changed", "a muted event is on the front page")
+}
+
+// TestTriage: a user says what an event is, its owner and an admin mute it, and what was changed is
+// kept; what is wrong is refused.
+func TestTriage(t *testing.T) { dbtest.OnEach(t, testTriage) }
+
+func testTriage(t *testing.T, at string) {
+	h := newTestHub(t, at, fakeKrunctl) // e1 is of anna
+	h.putHistory()
+	anna, berta := access.Identity{Name: "anna", Role: access.User},
+		access.Identity{Name: "berta", Role: access.User}
+	good := url.Values{"state": {"confirmed"}, "owner": {"berta"}, "note": {"<b>why"},
+		"link": {"https://issues.example/7"}}
+	with := func(name, value string) url.Values {
+		form := url.Values{}
+		for k, v := range good {
+			form[k] = v
+		}
+		form.Set(name, value)
+		return form
+	}
+	mute := url.Values{"days": {"5"}, "reason": {"known"}}
+	for _, test := range []struct {
+		who    access.Identity
+		path   string
+		form   url.Values
+		status int
+	}{
+		{berta, "/events/v1", good, http.StatusSeeOther},
+		{berta, "/events/v1", with("state", "done"), http.StatusBadRequest},
+		{berta, "/events/v1", with("link", "javascript:alert(1)"), http.StatusBadRequest},
+		{berta, "/events/v1", with("owner", "a/b"), http.StatusBadRequest},
+		{berta, "/events/v1", with("note", strings.Repeat("x", 4001)), http.StatusBadRequest},
+		{berta, "/events/none", good, http.StatusNotFound},
+		{berta, "/events/v1/mute", mute, http.StatusForbidden},
+		{anna, "/events/v1/mute", url.Values{"days": {"5"}}, http.StatusBadRequest},
+		{anna, "/events/v1/mute", url.Values{"days": {"5000"}, "reason": {"x"}}, http.StatusBadRequest},
+		{anna, "/events/v1/mute", mute, http.StatusSeeOther},
+		{anna, "/events/v1/again", nil, http.StatusConflict}, // it has no bundle
+	} {
+		h.who = test.who
+		response, text := h.do(http.MethodPost, test.path, test.form)
+		must.Equal(t, response.StatusCode, test.status, test.who.Name, test.path, test.form, text)
+	}
+	e := must.Get(h.db.Event(t.Context(), nil, "v1"))(t)
+	must.Be(t, e.State == "confirmed" && e.Assignee == "berta" && e.Note == "<b>why" && e.Reason == "known" &&
+		e.Muted.Equal(now.AddDate(0, 0, 5)), e)
+	acts := must.Get(h.db.Acts(t.Context(), "v1", 10))(t)
+	must.Need(t, len(acts) == 2, acts)
+	must.Equal(t, acts[1].Who+": "+acts[1].Text,
+		"berta: state: confirmed; owner: berta; note: <b>why; link: https://issues.example/7")
+	must.Equal(t, acts[0].Who+": "+acts[0].Text, "anna: muted until: 2026-11-27; reason: known")
+	_, text := h.get("/events/v1")
+	must.Contain(t, text, "&lt;b&gt;why")
 }

@@ -45,7 +45,7 @@ func (s *steps) Sleep(ctx context.Context, _ time.Duration) error {
 func (h *testHub) listen(who access.Identity) *http.Response {
 	h.t.Helper()
 	h.who = who
-	r := must.Get(http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.web.URL+"/events", nil))(h.t)
+	r := must.Get(http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.web.URL+"/live", nil))(h.t)
 	response := must.Get(http.DefaultTransport.RoundTrip(r))(h.t)
 	h.t.Cleanup(func() { _ = response.Body.Close() })
 	return response

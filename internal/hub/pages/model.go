@@ -19,7 +19,7 @@ type Frame struct {
 	Live    bool      // the page follows the hub's events
 	Now     time.Time // of the page
 	Note    string    // a message about the request before this one; "": none
-	Open    int       // alerts that are open
+	Open    int       // events that are open
 	Version string    // of krunhub
 }
 
@@ -108,7 +108,7 @@ type ExperimentPage struct {
 	Report   string         // address; "": nothing was measured yet
 	Others   []Choice       // what it can be compared with
 	Levels   compare.Levels // how much its machines differ
-	Alerts   []Alert
+	Events   []EventRow     // that were found with it
 }
 
 // ShareRow is one machine's part of an experiment.
@@ -141,23 +141,10 @@ type Compare struct {
 	ArmBefore, ArmAfter string
 }
 
-// History is the choice of the experiments whose history is shown.
-type History struct {
-	Frame
-	Name  string   // of the experiments
-	Names []string // that have a history
-}
-
 // Choice is an option of a list.
 type Choice struct{ Value, Text string }
 
-// Alerts is the list of alerts, open ones first.
-type Alerts struct {
-	Frame
-	List []Alert
-}
-
-// Alert is a change that was found in the history of a key, or a machine that does not report.
+// Alert is a machine that does not report.
 type Alert struct {
 	ID      string
 	Raised  time.Time

@@ -15,7 +15,6 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
-	"krund/internal/hub/jobs"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
@@ -30,8 +29,7 @@ type Pages struct {
 	live    *live
 	reports *reports
 
-	histories jobs.Histories
-	secure    bool
+	secure bool
 
 	mu    sync.Mutex
 	noise map[string]string // summary of each noise certificate, by the hash of its blob
@@ -51,7 +49,6 @@ type Options struct {
 // New returns the pages. ctx ends their background work.
 func New(ctx context.Context, o Options) *Pages {
 	p := &Pages{db: o.DB, store: o.Store, log: o.Log, secure: o.Secure, noise: map[string]string{}}
-	p.histories = jobs.Histories{DB: o.DB, Log: o.Log}
 	p.live = newLive(ctx, o.DB, o.Log)
 	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})
 	return p
@@ -74,10 +71,11 @@ func (p *Pages) Routes() []Route {
 		{"POST /logout", "", p.logOut},
 		{"GET /view/{token}/{path...}", "", p.view}, // the token is the permission
 
-		{"GET /{$}", access.Reader, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/machines", http.StatusSeeOther)
+		{"GET /{$}", access.Reader, p.page(p.front)},
+		{"GET /alerts", access.Reader, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/", http.StatusSeeOther) // its address of before
 		}},
-		{"GET /events", access.Reader, p.live.ServeHTTP},
+		{"GET /live", access.Reader, p.live.ServeHTTP},
 		{"GET /machines", access.Reader, p.page(p.machines)},
 		{"GET /machines/{name}", access.Reader, p.page(p.machine)},
 		{"GET /queue", access.Reader, p.page(p.queue)},
@@ -85,13 +83,20 @@ func (p *Pages) Routes() []Route {
 		{"GET /experiments/{id}", access.Reader, p.page(p.experiment)},
 		{"GET /experiments/{id}/report", access.Reader, p.report},
 		{"GET /compare", access.Reader, p.compare},
-		{"GET /history", access.Reader, p.history},
-		{"GET /alerts", access.Reader, p.page(p.alerts)},
+		{"GET /history", access.Reader, p.oldHistory(p.page(p.overview))},
+		{"GET /history/{name}", access.Reader, p.page(p.history)},
+		{"GET /history/{name}/values.csv", access.Reader, p.values},
+		{"GET /history/{name}/badge.svg", access.Reader, p.badge},
+		{"GET /events", access.Reader, p.page(p.events)},
+		{"GET /events/{id}", access.Reader, p.page(p.event)},
 		{"GET /tokens", access.Reader, p.page(p.tokens)},
 
 		{"POST /experiments/{id}/priority", access.User, p.change(p.setPriority)},
 		{"POST /experiments/{id}/stop", access.User, p.change(p.stop)},
 		{"POST /experiments/{id}/delete", access.User, p.remove},
+		{"POST /events/{id}", access.User, p.change(p.triage)},
+		{"POST /events/{id}/mute", access.User, p.change(p.muteEvent)},
+		{"POST /events/{id}/again", access.User, p.change(p.again)},
 		{"POST /alerts/{id}/mute", access.User, p.change(p.mute)},
 		{"POST /alerts/{id}/unmute", access.User, p.change(p.unmute)},
 		{"POST /tokens", access.User, p.makeToken},
@@ -117,9 +122,12 @@ func (p *Pages) frame(r *http.Request) Frame {
 	f := Frame{User: who.Name, Role: string(who.Role), Writes: who.Role.Includes(access.User),
 		Now: p.db.Now(), Version: display.Version()}
 	if f.User != "" {
-		var err error
-		if f.Open, err = p.db.OpenAlerts(r.Context()); err != nil {
-			p.log.Error("the alerts were not counted", "error", err)
+		counts, err := p.db.OpenEvents(r.Context())
+		if err != nil {
+			p.log.Error("the events were not counted", "error", err)
+		}
+		for _, c := range counts {
+			f.Open += int(c.N)
 		}
 	}
 	return f
@@ -165,7 +173,7 @@ func (p *Pages) Failed(w http.ResponseWriter, r *http.Request, status int, text 
 	}
 	f := p.frame(r)
 	f.Title = http.StatusText(status)
-	p.show(w, r, status, Message{f, text, Link{"All machines", "/machines"}})
+	p.show(w, r, status, Message{f, text, Link{"What changed, and what runs", "/"}})
 }
 
 func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {

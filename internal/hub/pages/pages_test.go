@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"flag"
+	"html/template"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"krund/internal/analysis/compare"
+	"krund/internal/analysis/history"
 	"krund/internal/display"
 	"krund/internal/hub/database"
 	"krund/rig/must"
@@ -53,6 +55,27 @@ func samples(text string) map[string]any {
 	shared.Machine, shared.Experiment = Link{}, experiment
 	alert := Alert{ID: "x1", Raised: now.Add(-time.Hour), State: State{"open", "bad"},
 		Subject: Link{text, "/history"}, Text: text, Mine: true}
+	stored := text[:min(len(text), 1000)] // as long as the names that are stored
+	event := eventRows([]database.Event{{ID: "v1", Name: stored, Machine: stored, Verdict: "machine",
+		Present: true, Created: now.Add(-time.Hour), Experiment: "e1",
+		Triage: database.Triage{State: "confirmed", Assignee: stored, Note: stored, Reason: stored,
+			Link: "https://issues.example/1", Muted: now.Add(time.Hour)},
+		Finding: database.Finding{Version: stored, First: stored, Last: "v9", Found: stored, Example: stored,
+			Changed: 2, Of: 9, Median: 1.03, Least: 1.01, Most: 1.05, Evidence: stored,
+			Keys: []database.EventKey{{Key: stored, Found: stored, Ratio: 1.05, Low: 1.04,
+				High: 1.06}}}}}, now)[0]
+	program := event
+	program.Verdict, program.Badge = "program", State{"new", "bad"}
+	series := SeriesRow{database.Series{Name: stored, Key: stored, Machine: stored, Unit: "s", Versions: 3,
+		Value: 0.123, Change: 1.05, Trend: []float64{1, 2, 1.5}}, historyAddress(stored, stored, stored),
+		spark([]float64{1, 2, 1.5})}
+	level := history.KeyHistory{Key: text, Machine: text, Points: []history.Point{{Value: 1, Low: 0.9,
+		High: 1.1}, {Version: 1, Value: 1, Low: 0.9, High: 1.1}}}
+	graph, err := figure(&history.History{Versions: []history.Version{{Label: text}, {Label: "v9"}},
+		Keys: []history.KeyHistory{level}}, 0, "s")
+	if err != nil {
+		panic(err)
+	}
 	choices := []Choice{{"e1", text}, {"e2", "sorting"}}
 	return map[string]any{
 		"machines": Machines{live("Machines", "machines"), []Machine{machine, idle}, 300,
@@ -68,7 +91,7 @@ func samples(text string) map[string]any {
 		"experiment": ExperimentPage{Frame: live(text, "experiments"), Job: job,
 			Bundle: strings.Repeat("0f", 32), Shares: []ShareRow{share, second},
 			Failures: []Failure{{machine.Link, 29, 3, text, "error", text, now}}, Omitted: 1,
-			Report: "/experiments/e1/report", Others: choices[1:], Alerts: []Alert{alert},
+			Report: "/experiments/e1/report", Others: choices[1:], Events: []EventRow{event},
 			Levels: compare.Levels{Tests: 12, Differ: 1, Omitted: 11, Keys: []compare.KeyLevels{{Key: text,
 				MachineEffect: compare.MachineEffect{Spread: 0.031, P: 0.0001, Corrected: 0.0012},
 				Low:           0.012, High: 0.05, Levels: []compare.MachineLevel{
@@ -76,10 +99,20 @@ func samples(text string) map[string]any {
 					{Machine: "bench-2", Executions: 9, Relative: -0.0152, Low: -0.0263, High: -0.004}}}}}},
 		"compare":    Compare{frame("Compare", "compare"), choices, "e1", "e2", text, text},
 		"no-compare": Compare{Frame: frame("Compare", "compare")},
-		"history":    History{frame("History", "history"), text, []string{text, "sorting"}},
-		"no-history": History{Frame: frame("History", "history")},
-		"alerts":     Alerts{live("Alerts", "alerts"), []Alert{alert}},
-		"no-alerts":  Alerts{Frame: live("Alerts", "alerts")},
+		"front": Front{live("Now", "front"), text, []EventRow{program, event}, []Job{job}, 3,
+			[]Alert{alert}, []Machine{machine}, []Job{waits}},
+		"no-front": Front{Frame: live("Now", "front"), Answer: "nothing changed"},
+		"overview": Overview{live("History", "history"), text, text, "change", []string{text},
+			[]SeriesRow{series}, "/history?skip=100"},
+		"no-overview": Overview{Frame: live("History", "history")},
+		"history": HistoryPage{Frame: live(text, "history"), Name: stored, Key: text, Machine: text,
+			From: text, To: text, Machines: []string{text}, Unit: "s", Events: []EventRow{event},
+			Figures: []template.HTML{graph}, CSV: "/history/x/values.csv?", Next: "/history/x?skip=10"},
+		"events": Events{live("Events", "events"), "new", "program", text, database.EventStates, verdicts,
+			[]EventRow{program, event}, "/events?skip=50"},
+		"no-events": Events{Frame: live("Events", "events")},
+		"event": EventPage{live(text, "events"), event, database.EventStates, []template.HTML{graph},
+			[]database.Act{{At: now, Who: text, Text: text}}, experiment, true, true, "a b"},
 		"tokens": Tokens{frame("Tokens", "tokens"), []Token{
 			{"t1", text, text, "user", now.Add(-time.Hour), time.Time{}, false},
 			{"t2", "anna", "session", "admin", now.Add(-time.Hour), now.Add(time.Hour), true}},

@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -143,51 +142,15 @@ func (p *Pages) compareForm(r *http.Request, f Frame) (any, error) {
 	return Compare{Frame: f, Choices: choices}, err
 }
 
-// history shows the names that have a history, or the history of one. Its page has scripts of its
-// own, and therefore the policy of a report.
-func (p *Pages) history(w http.ResponseWriter, r *http.Request) {
-	f := p.frame(r)
-	f.Title, f.Section = "History", "history"
-	page := History{Frame: f, Name: r.FormValue("name")}
-	if page.Name == "" {
-		p.historyForm(w, r, page)
-		return
+// oldHistory leads from the address of a name's history of before to that of now.
+func (p *Pages) oldHistory(list http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if name := r.FormValue("name"); name != "" {
+			http.Redirect(w, r, historyAddress(name, "", ""), http.StatusSeeOther)
+			return
+		}
+		list(w, r)
 	}
-	select {
-	case p.reports.slots <- struct{}{}:
-		defer func() { <-p.reports.slots }()
-	case <-r.Context().Done():
-		return
-	}
-	h, unit, err := p.histories.Of(r.Context(), page.Name)
-	var text bytes.Buffer // whole or not at all
-	if err == nil {
-		err = report.HistoryPage(&text, h, unit, display.Version())
-	}
-	switch {
-	case err != nil:
-		p.fail(w, r, err)
-	case len(h.Keys) == 0:
-		page.Note = "No experiment that has ended with results has the name " + page.Name
-		p.historyForm(w, r, page)
-	default:
-		secure(w.Header(), reportPolicy)
-		w.Header().Set("Content-Type", media[".html"])
-		w.Header().Set("Cache-Control", "no-store")
-		_, _ = text.WriteTo(w) // the browser may have gone
-	}
-}
-
-// mostNames is how many names the page suggests; any can be typed.
-const mostNames = 1000
-
-func (p *Pages) historyForm(w http.ResponseWriter, r *http.Request, page History) {
-	var err error
-	if page.Names, err = p.db.Histories(r.Context(), mostNames); err != nil {
-		p.fail(w, r, err)
-		return
-	}
-	p.show(w, r, http.StatusOK, page)
 }
 
 // serveReport leads to a report when it is ready. Else it is made, and the browser asks again.

@@ -2,7 +2,9 @@ package pages
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -16,9 +18,13 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Policy is the Content-Security-Policy of the hub's own pages.
-const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; " +
-	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// Policy is the Content-Security-Policy of the hub's own pages. Their figures have a style sheet.
+var Policy = func() string {
+	sum := sha256.Sum256([]byte(report.FigureStyle()))
+	return "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-" +
+		base64.StdEncoding.EncodeToString(sum[:]) + "'; img-src 'self'; connect-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}()
 
 // Write writes a page, one of the types of this package.
 func Write(w io.Writer, page any) error {
@@ -48,10 +54,16 @@ func templateOf(page any) (string, error) {
 		return "experiment.html", nil
 	case Compare:
 		return "compare.html", nil
-	case History:
+	case Front:
+		return "front.html", nil
+	case Overview:
+		return "overview.html", nil
+	case HistoryPage:
 		return "history.html", nil
-	case Alerts:
-		return "alerts.html", nil
+	case Events:
+		return "events.html", nil
+	case EventPage:
+		return "event.html", nil
 	case Tokens:
 		return "tokens.html", nil
 	case Login:
@@ -92,6 +104,9 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"clean":    clean,
 	"plural":   display.Count,
 	"left":     left,
+	"plain":    display.PlainLine,
+	"series":   historyAddress,
+	"percent":  func(ratio float64) string { return fmt.Sprintf("%+.1f%%", 100*(ratio-1)) },
 	"moment":   moment,
 	"hash":     func(s string) string { return display.Head(display.PlainLine(s), 12) },
 	"sections": func() []Section { return sections },
@@ -101,9 +116,10 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 type Section struct{ Name, Text, Address string }
 
 var sections = []Section{
-	{"machines", "Machines", "/machines"}, {"queue", "Queue", "/queue"},
-	{"experiments", "Experiments", "/experiments"}, {"compare", "Compare", "/compare"},
-	{"history", "History", "/history"}, {"alerts", "Alerts", "/alerts"}, {"tokens", "Tokens", "/tokens"},
+	{"front", "Now", "/"}, {"events", "Events", "/events"}, {"history", "History", "/history"},
+	{"experiments", "Experiments", "/experiments"}, {"queue", "Queue", "/queue"},
+	{"machines", "Machines", "/machines"}, {"compare", "Compare", "/compare"},
+	{"tokens", "Tokens", "/tokens"},
 }
 
 // clean is an untrusted name.

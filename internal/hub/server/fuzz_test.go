@@ -57,7 +57,7 @@ func fuzzRequests(f *testing.F, at string) {
 		if r.URL, err = r.URL.Parse(path); err != nil || !strings.HasPrefix(r.URL.Path, "/") {
 			return
 		}
-		if strings.HasSuffix(r.URL.Path, "/events") {
+		if strings.HasSuffix(r.URL.Path, "/live") {
 			return // a stream of events does not end
 		}
 		r.RemoteAddr = "192.0.2.1:1"

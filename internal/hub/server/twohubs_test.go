@@ -75,7 +75,8 @@ func TestTwoHubs(t *testing.T) {
 			return late.Seen(t.Context(), tx, m.ID, "", "", "{}")
 		},
 		"an alert": func(tx *sql.Tx) error {
-			_, err := late.AddChange(t.Context(), tx, database.Alert{Subject: "s", Experiment: "x"})
+			_, err := late.Raise(t.Context(), tx, database.Alert{
+				Kind: "overdue", Subject: "s", Experiment: "x"})
 			return err
 		},
 	} {

@@ -1,0 +1,147 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Series is a key on a machine in the history of a name.
+type Series struct {
+	Name     string    `json:"name"` // of the experiments
+	Key      string    `json:"key"`
+	Machine  string    `json:"machine"`
+	Unit     string    `json:"unit"`
+	Versions int       `json:"versions"` // in which it was measured
+	Value    float64   `json:"value"`    // its last level
+	Change   float64   `json:"change"`   // ratio of the levels at its last change; 1: none was found
+	Trend    []float64 `json:"trend"`    // its last values
+	Doc      string    `json:"-"`        // JSON of history.KeyHistory; lists do not have it
+}
+
+// History is what was found in the values of a name.
+type History struct {
+	Name, Unit, Versions string // Versions is JSON: history.Version
+	Changed, Found       int64  // they differ if values have changed since
+}
+
+// touch notes that the values of a name have changed.
+func touch(ctx context.Context, tx *sql.Tx, name string) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO histories (name) VALUES ($1)
+		ON CONFLICT (name) DO UPDATE SET changed = histories.changed + 1`, name)
+	if err != nil {
+		return fmt.Errorf("note that history %s has changed: %w", name, err)
+	}
+	return nil
+}
+
+func scanHistory(r row) (h History, err error) {
+	return h, r.Scan(&h.Name, &h.Unit, &h.Versions, &h.Changed, &h.Found)
+}
+
+// ChangedHistories returns at most limit histories whose values have changed since they were made.
+func (db *DB) ChangedHistories(ctx context.Context, limit int) ([]History, error) {
+	return list(ctx, db.Read, scanHistory, `SELECT name, unit, versions, changed, found FROM histories
+		WHERE changed <> found ORDER BY name LIMIT $1`, limit)
+}
+
+// History returns what was found in the values of a name; the error wraps ErrMissing if there are
+// none.
+func (db *DB) History(ctx context.Context, name string) (History, error) {
+	h, err := scanHistory(db.Read.QueryRowContext(ctx, `SELECT name, unit, versions, changed, found
+		FROM histories WHERE name = $1 AND found > 0`, name))
+	return h, missing(err, "history "+name)
+}
+
+// PutHistory replaces what was found in the values of a name when Changed was h.Changed, and its
+// series, and reports whether it did: not if another process has found what came later. Until tx
+// ends, no other one changes them. Without series the name has no values any more, and is forgotten
+// with its events.
+func (db *DB) PutHistory(ctx context.Context, tx *sql.Tx, h History, series []Series) (bool, error) {
+	result, err := tx.ExecContext(ctx, `UPDATE histories SET found = $2, unit = $3, versions = $4
+		WHERE name = $1 AND found < $2`, h.Name, h.Changed, h.Unit, h.Versions)
+	if err = affected(result, err, "history "+h.Name); errors.Is(err, ErrMissing) {
+		return false, nil
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE name = $1`, h.Name)
+	}
+	if err == nil && len(series) == 0 {
+		_, err = tx.ExecContext(ctx, `DELETE FROM events WHERE name = $1`, h.Name)
+	}
+	if err == nil && len(series) == 0 {
+		_, err = tx.ExecContext(ctx, `DELETE FROM histories WHERE name = $1 AND changed = found`, h.Name)
+	}
+	for i := range series {
+		if err == nil {
+			err = addSeries(ctx, tx, &series[i])
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("store history %s: %w", h.Name, err)
+	}
+	return true, nil
+}
+
+func addSeries(ctx context.Context, tx *sql.Tx, s *Series) error {
+	trend, err := json.Marshal(s.Trend)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO series (name, key, machine, versions, value, change, trend, doc)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, s.Name, s.Key, s.Machine, s.Versions, s.Value,
+		math.Log(s.Change), string(trend), s.Doc)
+	return err
+}
+
+// SeriesFilter selects series. Fields that are "" select all.
+type SeriesFilter struct {
+	Name, Machine, Key string
+	Text               string // a part of the name or of the key, in whatever case
+	Change             bool   // the largest change first; else by name, key and machine
+	Docs               bool   // with Doc, without Trend
+}
+
+// Series returns at most limit series, after skip.
+func (db *DB) Series(ctx context.Context, f SeriesFilter, skip, limit int) ([]Series, error) {
+	order := `s.name, s.key, s.machine`
+	if f.Change {
+		order = `ABS(s.change) DESC, ` + order
+	}
+	columns := `s.trend, ''`
+	if f.Docs {
+		columns = `'[]', s.doc`
+	}
+	return list(ctx, db.Read, func(r row) (s Series, err error) {
+		var trend string
+		err = r.Scan(&s.Name, &s.Key, &s.Machine, &s.Unit, &s.Versions, &s.Value, &s.Change, &trend, &s.Doc)
+		if err == nil {
+			err = json.Unmarshal([]byte(trend), &s.Trend)
+		}
+		s.Change = math.Exp(s.Change)
+		return s, err
+	}, `SELECT s.name, s.key, s.machine, h.unit, s.versions, s.value, s.change, `+columns+`
+		FROM series s JOIN histories h ON h.name = s.name
+		WHERE ($1 = '' OR s.name = $1) AND ($2 = '' OR s.machine = $2)
+		AND ($3 = '' OR s.key = $3)
+		AND ($4 = '' OR LOWER(s.name) LIKE $4 ESCAPE '!' OR LOWER(s.key) LIKE $4 ESCAPE '!')
+		ORDER BY `+order+` LIMIT $5 OFFSET $6`, f.Name, f.Machine, f.Key, part(f.Text), limit, skip)
+}
+
+// part is a pattern of LIKE for texts that contain one.
+func part(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(text)) + "%"
+}
+
+// SeriesMachines returns the names of at most limit machines that series have.
+func (db *DB) SeriesMachines(ctx context.Context, name string, limit int) ([]string, error) {
+	return list(ctx, db.Read, func(r row) (m string, err error) { return m, r.Scan(&m) },
+		`SELECT DISTINCT machine FROM series WHERE $1 = '' OR name = $1 ORDER BY machine LIMIT $2`, name, limit)
+}

@@ -1,0 +1,228 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"krund/internal/analysis/history"
+	"krund/internal/display"
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+)
+
+// Bounds of what is stored of a history.
+const (
+	mostTrend     = 60  // values of a series
+	mostEventKeys = 500 // keys of an event
+)
+
+// find makes the history of a name anew, as `krunctl history` does, and stores its series and its
+// events. Each event is told once.
+func (s Histories) find(ctx context.Context, of database.History, insert insert) error {
+	points, err := s.DB.Points(ctx, of.Name, mostValues)
+	if err != nil {
+		return err
+	}
+	v, with := valuesOf(points)
+	h := history.Of(v.Versions, v.Keys, history.Options{})
+	versions, err := json.Marshal(h.Versions)
+	if err != nil {
+		return err
+	}
+	of.Unit, of.Versions = v.Unit, string(versions)
+	series, err := seriesOf(of.Name, h)
+	if err != nil {
+		return err
+	}
+	return s.DB.Update(ctx, func(tx *sql.Tx) error {
+		stored, err := s.DB.PutHistory(ctx, tx, of, series)
+		if err != nil || !stored || len(series) == 0 {
+			return err
+		}
+		return s.events(ctx, tx, of.Name, eventsOf(of.Name, h, with), insert)
+	})
+}
+
+// seriesOf is what lists show of the keys, and their histories.
+func seriesOf(name string, h *history.History) ([]database.Series, error) {
+	var list []database.Series
+	for i := range h.Keys {
+		k := &h.Keys[i]
+		doc, err := json.Marshal(k)
+		if err != nil {
+			return nil, err
+		}
+		one := database.Series{Name: name, Key: k.Key, Machine: k.Machine, Versions: len(k.Points), Change: 1,
+			Trend: []float64{}, Doc: string(doc)}
+		for _, p := range k.Points[max(len(k.Points)-mostTrend, 0):] {
+			one.Trend, one.Value = append(one.Trend, p.Value), p.Value
+		}
+		if n := len(k.Levels); n > 0 {
+			one.Value = k.Levels[n-1].Value
+		}
+		if n := len(k.Changes); n > 0 {
+			one.Change = k.Changes[n-1].Ratio
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// eventsOf is what is stored of the events of a history; with has the experiment of each version
+// and machine. Events have no id yet.
+func eventsOf(name string, h *history.History, with map[[2]string]string) []database.Event {
+	label := func(v int) string { return h.Versions[v].Label }
+	var list []database.Event
+	for _, e := range h.Events {
+		one := database.Event{Name: name, Machine: e.Machine, Verdict: string(e.Verdict), Present: true,
+			Experiment: with[[2]string{label(e.Found), e.Machine}],
+			Finding: database.Finding{Version: label(e.Version), First: label(e.First), Last: label(e.Last),
+				Found: label(e.Found), Example: e.Keys[0].Name, Changed: len(e.Keys), Of: e.Of,
+				Median: e.Median, Least: e.Least, Most: e.Most, Evidence: e.Evidence}}
+		if e.First > 0 {
+			one.Before = label(e.First - 1)
+		}
+		for _, k := range e.Keys[:min(len(e.Keys), mostEventKeys)] {
+			c := &h.Keys[k.Key].Changes[k.Change]
+			one.Keys = append(one.Keys, database.EventKey{Key: k.Name, Found: label(c.Found), Ratio: c.Ratio,
+				Low: c.Low, High: c.High})
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// events stores the events of a name, and notifies of those of which nothing was told before. An
+// event is the one that was stored with most of its changes: the first version with which a change
+// was found never changes, what belongs together may.
+func (s Histories) events(ctx context.Context, tx *sql.Tx, name string, found []database.Event,
+	insert insert) error {
+	stored, err := s.DB.EventsOf(ctx, tx, name)
+	if err != nil {
+		return err
+	}
+	told, err := s.DB.TakeChanges(ctx, tx, name)
+	if err != nil {
+		return err
+	}
+	for _, e := range match(stored, found, told) {
+		if err := s.DB.PutEvent(ctx, tx, e.Event); err != nil {
+			return err
+		}
+		if e.fresh {
+			err := insert(ctx, tx, noticeArgs{Event: Changed, Experiment: e.Experiment, Machine: e.Machine,
+				Subject: EventText(&e.Event)})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// matched is an event to store; people are told of a fresh one.
+type matched struct {
+	database.Event
+	fresh bool
+}
+
+// match gives the events that were found the ids of those that are stored, and adds those that are
+// no longer found. told are changes that people know.
+func match(stored, found []database.Event, told []database.ToldChange) []matched {
+	knows := map[string][]int{} // indexes of stored, by change
+	taken := map[string]bool{}  // ids
+	for i := range stored {
+		for _, c := range changes(&stored[i]) {
+			knows[c] = append(knows[c], i)
+		}
+		stored[i].Present = false
+		taken[stored[i].ID] = true
+	}
+	muted := map[string]time.Time{}
+	for _, c := range told {
+		muted[c.Subject] = c.Muted
+	}
+	var list []matched
+	used := map[int]bool{}
+	for _, e := range found {
+		m := matched{Event: e, fresh: true}
+		shared := map[int]int{}
+		best := -1
+		for _, c := range changes(&e) {
+			until, known := muted[c]
+			if m.fresh = m.fresh && !known && len(knows[c]) == 0; until.After(m.Muted) {
+				m.Muted = until
+			}
+			for _, i := range knows[c] {
+				if shared[i]++; !used[i] && (best < 0 || shared[i] > shared[best]) {
+					best = i
+				}
+			}
+		}
+		if best >= 0 {
+			used[best] = true
+			m.ID = stored[best].ID
+		} else if m.ID = eventID(&e); taken[m.ID] {
+			m.ID = access.NewID() // of one that was divided
+		}
+		list = append(list, m)
+	}
+	for i, e := range stored {
+		if !used[i] {
+			list = append(list, matched{Event: e})
+		}
+	}
+	return list
+}
+
+// changes identify the changes of an event: they do not depend on later versions.
+func changes(e *database.Event) []string {
+	list := make([]string, len(e.Keys))
+	for i, k := range e.Keys {
+		list[i] = strings.Join([]string{e.Name, k.Key, e.Machine, k.Found}, " · ")
+	}
+	return list
+}
+
+// eventID is the id of an event that was not stored: it is the same in each process of the hub.
+func eventID(e *database.Event) string {
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(changes(e))), "\n")))
+	return hex.EncodeToString(sum[:12])
+}
+
+// EventText is an event in a line.
+func EventText(e *database.Event) string {
+	what := e.Verdict + " on " + e.Machine
+	if e.Machine == "" {
+		what = e.Verdict
+	}
+	return fmt.Sprintf("%s: %s: %s, %s: %s", e.Name, what, EventChange(e), EventCulprits(e), e.Evidence)
+}
+
+// EventChange is what changed by how much.
+func EventChange(e *database.Event) string {
+	text := fmt.Sprintf("%+.1f%% in %s", 100*(e.Median-1), e.Example)
+	if e.Changed > 1 {
+		text = fmt.Sprintf("%+.1f%% (%+.1f to %+.1f) in %d of %s, most in %s", 100*(e.Median-1),
+			100*(e.Least-1), 100*(e.Most-1), e.Changed, display.Count(e.Of, "key"), e.Example)
+	}
+	return text
+}
+
+// EventCulprits is the versions with which it happened.
+func EventCulprits(e *database.Event) string {
+	switch {
+	case e.First == e.Last:
+		return "with " + e.First
+	case e.Version == e.First || e.Version == e.Last:
+		return "with one of " + e.First + " to " + e.Last
+	}
+	return "with one of " + e.First + " to " + e.Last + ", most likely " + e.Version
+}

@@ -1,0 +1,263 @@
+package pages
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"krund/internal/hub/access"
+	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
+)
+
+const mostEvents = 50 // of a list
+
+// Events is a list of events, the newest first.
+type Events struct {
+	Frame    `json:"-"`
+	State    string     `json:"-"`
+	Verdict  string     `json:"-"`
+	Machine  string     `json:"-"`
+	States   []string   `json:"-"`
+	Verdicts []string   `json:"-"`
+	List     []EventRow `json:"events"`
+	Next     string     `json:"next"` // address of the next part of the list; "": this is the end
+}
+
+// EventRow is an event in a list.
+type EventRow struct {
+	database.Event
+	Address string `json:"page"`
+	Badge   State  `json:"-"`
+}
+
+// What is the verdict with the machine, Change and Culprits are sentences without a verb.
+func (e EventRow) What() State {
+	class := map[string]string{"program": "bad", "machine": "idle", "undecided": "busy"}[e.Verdict]
+	return State{e.Verdict, class}
+}
+
+// Change says what changed by how much.
+func (e EventRow) Change() string { return jobs.EventChange(&e.Event) }
+
+// Culprits says with which versions.
+func (e EventRow) Culprits() string { return jobs.EventCulprits(&e.Event) }
+
+// History is the address of the name's graphs on the event's machine.
+func (e EventRow) History() string { return historyAddress(e.Name, "", e.Machine) }
+
+var eventClasses = map[string]string{database.EventNew: "bad", "acknowledged": "busy", "confirmed": "busy",
+	"fixed": "good"}
+
+func eventRows(list []database.Event, now time.Time) []EventRow {
+	rows := []EventRow{}
+	for _, e := range list {
+		row := EventRow{e, "/events/" + e.ID, State{e.State, cmp.Or(eventClasses[e.State], "idle")}}
+		switch {
+		case e.Muted.After(now):
+			row.Badge = State{e.State + ", muted", "idle"}
+		case !e.Present:
+			row.Badge = State{e.State + ", not found any more", "idle"}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+var verdicts = []string{"program", "machine", "undecided"}
+
+// events lists events, with ?state=, ?verdict=, ?machine= and ?name=.
+func (p *Pages) events(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = "Events", "events", true
+	page := Events{Frame: f, State: r.FormValue("state"), Verdict: r.FormValue("verdict"),
+		Machine: r.FormValue("machine"), States: database.EventStates, Verdicts: verdicts}
+	list, err := p.db.Events(r.Context(), database.EventFilter{Name: r.FormValue("name"),
+		Machine: page.Machine, Verdict: page.Verdict, State: page.State}, skipped(r), mostEvents)
+	page.List, page.Next = eventRows(list, f.Now), nextPart(r, len(list), mostEvents)
+	return page, err
+}
+
+// EventPage is about one event.
+type EventPage struct {
+	Frame `json:"-"`
+	EventRow
+	States  []string        `json:"-"`
+	Figures []template.HTML `json:"-"` // of the keys that changed most
+	Acts    []database.Act  `json:"acts"`
+	Tested  Link            `json:"-"`                // experiment with which it was found; without a text it was deleted
+	Again   bool            `json:"-"`                // it can be measured again by a click
+	Mutes   bool            `json:"-"`                // the user may mute it
+	Bisect  string          `json:"bisect,omitempty"` // arguments of krunctl bisect; "" without revisions
+}
+
+func (p *Pages) event(r *http.Request, f Frame) (any, error) {
+	const mostActs, mostPictures = 100, 3
+	e, err := p.db.Event(r.Context(), nil, r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	f.Title, f.Section, f.Live = e.Name+": "+e.Verdict, "events", true
+	who := access.From(r.Context())
+	page := EventPage{Frame: f, EventRow: eventRows([]database.Event{e}, f.Now)[0],
+		States: database.EventStates, Mutes: mayMuteEvent(who, e)}
+	if page.Acts, err = p.db.Acts(r.Context(), e.ID, mostActs); err != nil {
+		return nil, err
+	}
+	x, err := p.db.Experiment(r.Context(), e.Experiment)
+	if err == nil {
+		page.Tested, page.Again = experimentLink(x.ID, x.Name), x.Bundle != "" && f.Writes
+	}
+	if before, ok := revision(e.Before); ok {
+		if after, ok := revision(e.Last); ok && before != after {
+			page.Bisect = before + " " + after
+		}
+	}
+	for _, k := range e.Keys[:min(len(e.Keys), mostPictures)] {
+		show := HistoryPage{Name: e.Name, Key: k.Key, Machine: e.Machine}
+		h, _, err := p.readHistory(r, &show, 1)
+		if err != nil || len(h.Keys) == 0 {
+			break // it was deleted in the meantime
+		}
+		drawn, err := figure(h, 0, show.Unit)
+		if err != nil {
+			return nil, err
+		}
+		page.Figures = append(page.Figures, drawn)
+	}
+	return page, nil
+}
+
+// revision returns the revision of a version's label, which ends with the number of its night.
+func revision(label string) (string, bool) {
+	label, _, _ = strings.Cut(label, " (")
+	return label, label != "" && !strings.ContainsAny(label, " '\"\\$`;&|<>-") && len(label) <= 40
+}
+
+// mayMuteEvent reports whether someone may mute an event: the owner of the experiment with which it
+// was found, and an admin.
+func mayMuteEvent(who access.Identity, e database.Event) bool {
+	return who.Role == access.Admin || e.Owner != "" && who.Owns(e.Owner)
+}
+
+// triage changes what people say of an event.
+func (p *Pages) triage(r *http.Request, tx *sql.Tx) (string, error) {
+	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	if err != nil {
+		return "", err
+	}
+	t := e.Triage
+	t.State, t.Assignee = r.PostFormValue("state"), strings.TrimSpace(r.PostFormValue("owner"))
+	t.Note, t.Link = strings.TrimSpace(r.PostFormValue("note")), strings.TrimSpace(r.PostFormValue("link"))
+	if err := checkTriage(t); err != nil {
+		return "", err
+	}
+	return "/events/" + e.ID, p.putTriage(r, tx, e, t)
+}
+
+// putTriage stores what somebody says of an event, with the differences.
+func (p *Pages) putTriage(r *http.Request, tx *sql.Tx, e database.Event, t database.Triage) error {
+	var said []string
+	for _, d := range []struct{ what, before, after string }{
+		{"state", e.State, t.State}, {"owner", e.Assignee, t.Assignee}, {"note", e.Note, t.Note},
+		{"link", e.Link, t.Link}, {"muted until", day(e.Muted), day(t.Muted)}, {"reason", e.Reason, t.Reason},
+	} {
+		if d.before != d.after {
+			said = append(said, d.what+": "+cmp.Or(d.after, "none"))
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return p.db.SetTriage(r.Context(), tx, e.ID, t, access.From(r.Context()).Name, strings.Join(said, "; "))
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format(time.DateOnly)
+}
+
+// checkTriage returns what is wrong with what somebody says of an event.
+func checkTriage(t database.Triage) error {
+	const mostNote, mostLink = 4000, 500
+	link, err := url.Parse(t.Link)
+	text := ""
+	switch {
+	case !slices.Contains(database.EventStates, t.State):
+		text = "The state of an event is one of: " + strings.Join(database.EventStates, ", ") + "."
+	case t.Assignee != "" && !api.ValidName(t.Assignee):
+		text = "The owner's name is too long, or has other characters than printable ones of ASCII."
+	case len(t.Note) > mostNote || len(t.Reason) > mostNote || !api.IsText(t.Note) || !api.IsText(t.Reason):
+		text = "A note is a text of at most 4000 bytes."
+	case t.Link != "" && (err != nil || len(t.Link) > mostLink || link.Host == "" ||
+		link.Scheme != "https" && link.Scheme != "http"):
+		text = "The link is an address of at most 500 bytes that begins with https:// or http://."
+	default:
+		return nil
+	}
+	return problem{http.StatusBadRequest, text}
+}
+
+// muteEvent mutes an event for some days, or ends that with 0 days.
+func (p *Pages) muteEvent(r *http.Request, tx *sql.Tx) (string, error) {
+	const most = 3650
+	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	if err == nil && !mayMuteEvent(access.From(r.Context()), e) {
+		err = problem{http.StatusForbidden, "Only an admin may mute this event, and the owner of the " +
+			"experiment with which it was found."}
+	}
+	if err != nil {
+		return "", err
+	}
+	days, err := strconv.Atoi(r.PostFormValue("days"))
+	if err != nil || days < 0 || days > most {
+		return "", problem{http.StatusBadRequest, "Mute it for 1 to 3650 days; 0 ends that."}
+	}
+	t := e.Triage
+	t.Muted, t.Reason = time.Time{}, ""
+	if days > 0 {
+		t.Muted, t.Reason = p.db.Now().AddDate(0, 0, days), strings.TrimSpace(r.PostFormValue("reason"))
+		if t.Reason == "" {
+			return "", problem{http.StatusBadRequest, "Say why it is muted: others read it."}
+		}
+	}
+	if err := checkTriage(t); err != nil {
+		return "", err
+	}
+	return "/events/" + e.ID, p.putTriage(r, tx, e, t)
+}
+
+// again submits the experiment of an event once more: of the same bundle, for the same machines.
+func (p *Pages) again(r *http.Request, tx *sql.Tx) (string, error) {
+	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	if err != nil {
+		return "", err
+	}
+	x, err := p.db.Experiment(r.Context(), e.Experiment)
+	if err == nil && x.Bundle == "" {
+		err = problem{http.StatusConflict, "A machine began this experiment by itself: begin it there again."}
+	}
+	if err != nil {
+		return "", err
+	}
+	who := access.From(r.Context())
+	if err := p.db.RoomInQueue(r.Context(), tx, who.Name); err != nil {
+		return "", problem{http.StatusConflict, fmt.Sprintf("The queue has no room for you: %v.", err)}
+	}
+	id, err := jobs.Queue{DB: p.db}.Submit(r.Context(), tx, database.Experiment{Name: x.Name, Owner: who.Name,
+		Bundle: x.Bundle, Config: x.Config, Priority: x.Priority, Target: x.Target, ToPool: x.ToPool,
+		Parts: x.Parts})
+	if err == nil {
+		err = p.db.AddAct(r.Context(), tx, e.ID, who.Name, "measured again: experiment "+id)
+	}
+	return experimentLink(id, "").Address, err
+}

@@ -1,0 +1,133 @@
+package pages
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"krund/internal/display"
+	"krund/internal/hub/database"
+)
+
+// Front is the first page: what changed, what runs, what is not well.
+type Front struct {
+	Frame   `json:"-"`
+	Answer  string     `json:"answer"` // in a sentence
+	Events  []EventRow `json:"events"` // that are open
+	Running []Job      `json:"running"`
+	Waiting int        `json:"waiting"` // experiments
+	Alerts  []Alert    `json:"alerts"`  // of machines
+	Unwell  []Machine  `json:"machines"`
+	Failed  []Job      `json:"failed"` // experiments, in the last days
+}
+
+const (
+	mostOnFront = 20
+	recent      = 7 * 24 * time.Hour
+)
+
+func (p *Pages) front(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = "What changed, and what runs", "front", true
+	page := Front{Frame: f}
+	events, err := p.db.Events(r.Context(), database.EventFilter{Open: true}, 0, mostOnFront)
+	if err != nil {
+		return nil, err
+	}
+	page.Events = eventRows(events, f.Now)
+	active, err := p.db.Active(r.Context(), mostOnFront)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.jobs(r, active)
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range all {
+		if j.State.Text == database.Running {
+			page.Running = append(page.Running, j)
+		}
+	}
+	if err := p.unwell(r, &page); err != nil {
+		return nil, err
+	}
+	page.Answer, err = p.answer(r, &page)
+	return page, err
+}
+
+// unwell adds the machines and experiments that need somebody.
+func (p *Pages) unwell(r *http.Request, page *Front) error {
+	alerts, err := p.alertList(r, mostOnFront)
+	if err != nil {
+		return err
+	}
+	for _, a := range alerts {
+		if a.State.Class == "bad" || a.Muted {
+			page.Alerts = append(page.Alerts, a)
+		}
+	}
+	err = p.db.EachMachine(r.Context(), "", mostListed, func(m database.Machine) {
+		one := newMachine(m, page.Now)
+		if (one.State.Class == "bad" || len(one.Warnings) > 0) && len(page.Unwell) < mostOnFront {
+			one.brief()
+			page.Unwell = append(page.Unwell, one)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	failed, err := p.db.FailedSince(r.Context(), page.Now.Add(-recent), mostOnFront)
+	if err == nil {
+		page.Failed, err = p.jobs(r, failed)
+	}
+	return err
+}
+
+// answer is the page in a sentence.
+func (p *Pages) answer(r *http.Request, page *Front) (string, error) {
+	counts, err := p.db.OpenEvents(r.Context())
+	if err != nil {
+		return "", err
+	}
+	states, err := p.db.Counts(r.Context())
+	if err != nil {
+		return "", err
+	}
+	running := 0
+	for _, c := range states {
+		switch {
+		case c.Kind == "experiment" && c.State == database.Queued:
+			page.Waiting = int(c.N)
+		case c.Kind == "experiment" && c.State == database.Running:
+			running = int(c.N)
+		}
+	}
+	var changed []string
+	for _, c := range counts {
+		what := map[string]string{"program": "change of a program", "machine": "change of a machine",
+			"undecided": "undecided change"}[c.Kind]
+		changed = append(changed, plural(int(c.N), what))
+	}
+	text := "nothing changed"
+	if len(changed) > 0 {
+		text = strings.Join(changed, ", ")
+	}
+	text += "; " + display.Count(running, "experiment")
+	if running == 1 {
+		text += " runs"
+	} else {
+		text += " run"
+	}
+	if n := len(page.Alerts) + len(page.Unwell) + len(page.Failed); n > 0 {
+		return text + "; " + display.Count(n, "thing") + " not well", nil
+	}
+	return text + "; all is well", nil
+}
+
+// plural is display.Count for a noun with what follows it: "2 changes of a program".
+func plural(n int, what string) string {
+	noun, rest, _ := strings.Cut(what, " of ")
+	if rest != "" {
+		rest = " of " + rest
+	}
+	return display.Count(n, noun) + rest
+}

@@ -1,0 +1,223 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/history"
+	"krund/internal/display"
+	"krund/internal/hub/database"
+	"krund/internal/report"
+)
+
+// Bounds of the pages of histories.
+const (
+	mostSeries  = 100 // on the overview
+	mostFigures = 10  // on the page of a name
+	mostSkipped = 1e6
+)
+
+// Overview is the list of all series: keys on machines in the histories of names.
+type Overview struct {
+	Frame    `json:"-"`
+	Text     string      `json:"-"` // that a name or a key contains
+	Machine  string      `json:"-"`
+	Sort     string      `json:"-"` // "change", or "" for names
+	Machines []string    `json:"-"`
+	List     []SeriesRow `json:"series"`
+	Next     string      `json:"next"` // address of the next part of the list; "": this is the end
+}
+
+// SeriesRow is a line of Overview.
+type SeriesRow struct {
+	database.Series
+	Address string        `json:"page"`
+	Spark   template.HTML `json:"-"` // its last values
+}
+
+// Level is the last level with its unit, Moved its last change.
+func (s SeriesRow) Level() string { return display.UnitOf(s.Unit).Value(s.Value) }
+
+// Moved is the last change in percent; "" if there was none.
+func (s SeriesRow) Moved() string {
+	if s.Change == 1 {
+		return ""
+	}
+	return fmt.Sprintf("%+.1f%%", 100*(s.Change-1))
+}
+
+// historyAddress is the page of a name, or of a key in it. It lasts.
+func historyAddress(name, key, machine string) string {
+	q := url.Values{}
+	for parameter, value := range map[string]string{"key": key, "machine": machine} {
+		if value != "" {
+			q.Set(parameter, value)
+		}
+	}
+	address := "/history/" + url.PathEscape(name)
+	if len(q) > 0 {
+		address += "?" + q.Encode()
+	}
+	return address
+}
+
+// skipped is how many entries of a list come before a page.
+func skipped(r *http.Request) int {
+	n, err := strconv.Atoi(r.FormValue("skip"))
+	if err != nil || n < 0 || n > mostSkipped {
+		return 0
+	}
+	return n
+}
+
+// nextPart is the address of the next part of a list whose part has n of at most so many entries.
+func nextPart(r *http.Request, n, most int) string {
+	if n < most {
+		return ""
+	}
+	q := r.URL.Query()
+	q.Set("skip", strconv.Itoa(skipped(r)+n))
+	return r.URL.EscapedPath() + "?" + q.Encode()
+}
+
+// overview lists all series, with ?text=, ?machine= and ?sort=change.
+func (p *Pages) overview(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = "History", "history", true
+	page := Overview{Frame: f, Text: r.FormValue("text"), Machine: r.FormValue("machine"),
+		Sort: r.FormValue("sort"), List: []SeriesRow{}}
+	list, err := p.db.Series(r.Context(), database.SeriesFilter{Machine: page.Machine, Text: page.Text,
+		Change: page.Sort == "change"}, skipped(r), mostSeries)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range list {
+		page.List = append(page.List, SeriesRow{s, historyAddress(s.Name, s.Key, s.Machine), spark(s.Trend)})
+	}
+	page.Next = nextPart(r, len(list), mostSeries)
+	page.Machines, err = p.db.SeriesMachines(r.Context(), "", mostListed)
+	return page, err
+}
+
+// spark draws values as a line of 120 by 24.
+func spark(values []float64) template.HTML {
+	const width, height = 120, 24
+	if len(values) == 0 {
+		return ""
+	}
+	low, high := slices.Min(values), slices.Max(values)
+	scale := (height - 4) / max(high-low, 0.02*math.Abs(high), math.SmallestNonzeroFloat64)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="spark" role="img" aria-label="trend of %s" viewBox="0 0 %d %d"><polyline points="`,
+		display.Count(len(values), "version"), width, height)
+	for i, v := range values {
+		y := height - 2 - (v-low)*scale
+		fmt.Fprintf(&b, "%.1f,%.1f ", 2+float64(i)*(width-4)/float64(max(len(values)-1, 1)), y)
+	}
+	b.WriteString(`"/></svg>`)
+	return template.HTML(b.String()) // numbers
+}
+
+// HistoryPage is the history of a name: its events, and graphs of its keys.
+type HistoryPage struct {
+	Frame    `json:"-"`
+	Name     string            `json:"name"`
+	Key      string            `json:"-"`
+	Machine  string            `json:"-"`
+	From     string            `json:"-"` // labels of versions
+	To       string            `json:"-"`
+	Machines []string          `json:"-"`
+	Unit     string            `json:"unit"`
+	Versions []history.Version `json:"versions"`
+	// Keys have indexes in Versions.
+	Keys    []history.KeyHistory `json:"keys"`
+	Events  []EventRow           `json:"events"`
+	Figures []template.HTML      `json:"-"`
+	CSV     string               `json:"csv"`  // address of the values
+	Next    string               `json:"next"` // address of the next part of the keys
+}
+
+// history is the page of a name, with ?key=, ?machine=, ?from= and ?to=, which are versions.
+func (p *Pages) history(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = r.PathValue("name"), "history", true
+	page := HistoryPage{Frame: f, Name: r.PathValue("name"), Key: r.FormValue("key"),
+		Machine: r.FormValue("machine"), From: r.FormValue("from"), To: r.FormValue("to")}
+	h, events, err := p.readHistory(r, &page, mostFigures)
+	if err != nil {
+		return nil, err
+	}
+	for i := range h.Keys {
+		drawn, err := figure(h, i, page.Unit)
+		if err != nil {
+			return nil, err
+		}
+		page.Figures = append(page.Figures, drawn)
+	}
+	page.Versions, page.Keys = h.Versions, h.Keys
+	page.Events = eventRows(events, f.Now)
+	q := r.URL.Query()
+	q.Del("skip")
+	page.CSV = "/history/" + url.PathEscape(page.Name) + "/values.csv?" + q.Encode()
+	page.Next = nextPart(r, len(h.Keys), mostFigures)
+	page.Machines, err = p.db.SeriesMachines(r.Context(), page.Name, mostListed)
+	return page, err
+}
+
+// readHistory returns at most so many keys of what a page asks for, and the events of its name.
+func (p *Pages) readHistory(r *http.Request, page *HistoryPage, most int) (h *history.History,
+	events []database.Event, err error) {
+	const mostEvents = 200
+	of, err := p.db.History(r.Context(), page.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	page.Unit = of.Unit
+	h = &history.History{Rate: history.DefaultRate, Confidence: history.DefaultConfidence,
+		Keys: []history.KeyHistory{}, Events: []history.Event{}}
+	if err := json.Unmarshal([]byte(of.Versions), &h.Versions); err != nil {
+		return nil, nil, fmt.Errorf("read the versions of history %s: %w", page.Name, err)
+	}
+	list, err := p.db.Series(r.Context(), database.SeriesFilter{Name: page.Name, Machine: page.Machine,
+		Key: page.Key, Docs: true}, skipped(r), most)
+	for _, s := range list {
+		var k history.KeyHistory
+		if err := json.Unmarshal([]byte(s.Doc), &k); err != nil {
+			return nil, nil, fmt.Errorf("read key %s of history %s: %w", s.Key, page.Name, err)
+		}
+		h.Keys = append(h.Keys, k)
+	}
+	if err == nil {
+		events, err = p.db.EventsWithKeys(r.Context(), page.Name, mostEvents)
+	}
+	label := map[string]int{}
+	for i, v := range h.Versions {
+		label[v.Label] = i
+	}
+	addEvents(h, events, label, p.db.Now())
+	from, to := 0, len(h.Versions)-1
+	if v, ok := label[page.From]; ok {
+		from = v
+	}
+	if v, ok := label[page.To]; ok && v >= from {
+		to = v
+	}
+	cut(h, from, to)
+	return h, events, err
+}
+
+// figure draws a key of a history; names are untrusted.
+func figure(h *history.History, key int, unit string) (template.HTML, error) {
+	drawn := *h
+	drawn.Keys = slices.Clone(h.Keys)
+	for i := range drawn.Keys {
+		k := &drawn.Keys[i]
+		k.Key, k.Machine = clean(k.Key), clean(k.Machine)
+	}
+	return report.HistorySVG(&drawn, &drawn.Keys[key], unit)
+}
