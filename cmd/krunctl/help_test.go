@@ -173,6 +173,9 @@ func lacksInput(args []string) bool {
 		if i > 0 && (args[i-1] == "-o" || args[i-1] == "--output") {
 			continue
 		}
+		if arg == "--suite" {
+			return true
+		}
 		for _, suffix := range []string{".bz2", ".csv", ".json", ".krun", ".toml", "/"} {
 			if _, err := os.Stat(arg); strings.HasSuffix(arg, suffix) && err != nil {
 				return true

@@ -36,7 +36,9 @@ func initCommand(a *app) *cobra.Command {
 			at, e, err := c.ArgsLenAtDash(), starter.Experiment{}, error(nil)
 			switch {
 			case suite != "" && at < 0 && len(args) == 1:
-				e, err = starter.Suite(suite, args[0])
+				if e, err = starter.Suite(suite, args[0]); err != nil {
+					return err
+				}
 			case suite == "" && at == 1 && len(args) > 1:
 				e, err = starter.New(args[0], "", args[1:], trial.Runners())
 			case suite == "" && at < 0 && (len(args) == 1 || len(args) == 2):

@@ -51,7 +51,7 @@ func TestWrongUsage(t *testing.T) {
 		want string
 	}{
 		{"nothing", nil, "Usage:"},
-		{"unknown command", []string{"measure"}, `unknown command "measure"`},
+		{"unknown command", []string{"gauge"}, `unknown command "gauge"`},
 		{"version of something", []string{"version", "x"}, "krund version takes no arguments"},
 		{"no file", []string{"run"}, "krund run takes one NAME.toml, not 0"},
 		{"two files", []string{"run", "a.toml", "--quiet", "b.toml"}, "krund run takes one NAME.toml, not 2"},
