@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,16 +12,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/compare"
-	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
 )
 
-const compareHelp = `Compare reports for each key what changed, from one experiment to another or from
-one arm of an experiment to another: how fast the steady state is, and the classes
-of the executions; beside them the cost of warming up.
+const compareHelp = `Compare says what is faster, and by how much: two experiments, or the VMs, variants,
+arms, benchmarks, machines or kinds of restart of one, each with a base. The first line
+is the answer. Below it, for each key: how fast the steady state is, the classes of the
+executions, and beside them the cost of warming up.
 
 The verdict is better, worse, same, changed (other classes, neither better nor
 worse) or cannot tell, with the reason and what would help. It holds for the whole
@@ -27,16 +29,23 @@ table: if nothing has changed, the probability that any key gets a verdict is at
 most 1 - confidence (--correction holm). "same" means that a change of the margin
 or more was excluded. Executions are compared, not iterations; at least two
 completed executions are needed on each side, better ten. docs/statistics.md
-explains the tests.
+explains the tests, docs/which.md how to find out which VM is faster.
 
-Of an experiment with arms, the first arm is compared with the other one, or those
-of --arms with each other; with order = "blocked" within each block, so that drift
-cancels. A null arm, a second copy of the first, is shown beside: no change is
-reported that is not larger than the difference between the copies.
+--by says what differs between the keys of one experiment that are compared, or of
+several together; everything else must be alike. A variant that belongs to its VM need
+not be: the only one of a VM is compared with the only one of another. --base is the one
+that the others are compared with; by default the first of the configuration. Without
+--by, arms are compared, else VMs, variants, machines or benchmarks (the commands of
+hyperfine), the first of these of which there are two. --between compares two keys;
+a part of a key that no other has is enough. With two experiments and no --by, the
+keys of the first are compared with the same keys of the second.
 
-An experiment that several machines share is one directory with a directory of
-each machine in it, NAME/MACHINE/NAME.krun. Executions are then compared within
-machines, and the output reports how much the machines differ.
+Arms are compared within each block, so that drift cancels, and other keys within
+each round if its order was drawn (order = "interleaved") and there are five. A null
+arm, a second copy of the first, is shown beside: no change is reported that is not
+larger than the difference between the copies. Executions of an experiment that several
+machines share (NAME/MACHINE/NAME.krun) are compared within machines, and the output
+reports how much these differ.
 
 Both sides must have been analyzed with the same options (see krunctl analyze). A
 side that was not analyzed is analyzed like the other one. Neither is changed.
@@ -45,28 +54,25 @@ An ID is that of an experiment on a hub: what its machines have shipped is fetch
 compared here. KRUNHUB_URL is the address of the hub, KRUNHUB_TOKEN a token
 with the role reader or user.
 
---by restart shows whether faster restarts do for this machine: it compares the
-executions after a restart of the hardware with those after a faster one
-(experiment.reboot = "kexec" or "soft", and experiment.hardware_every). Below, for each
-key: the variation between the executions that follow one restart of the hardware, the
-variation between such restarts, and its share of the whole with a 95% interval. With a
-large share, measure after many restarts of the hardware. The exit status is 1 if a key
-differs.
+--by restart shows whether faster restarts do for this machine (experiment.reboot =
+"kexec" or "soft", and experiment.hardware_every), with the variation between restarts
+of the hardware. With a large share of that, measure after many of them.
 
 EXAMPLES
   krunctl compare before.krun after.krun
-  krunctl compare --calibrate ab.krun                the arms of an experiment
-  krunctl compare --arms base,new2 ab.krun
+  krunctl compare --by vm --base CPython vms.krun
+  krunctl compare commands.json                      the commands of hyperfine
+  krunctl compare --between nbody:C:default nbody:PyPy:default vms.krun
+  krunctl compare --by benchmark a.json b.json       of several files together
+  krunctl compare ab.krun                            the arms of an experiment
   krunctl compare --format html -o ab.html ab.krun   a page with a plot of all effects
   krunctl compare --format markdown main.krun branch.krun > comment.md
-  krunctl compare --format junit -o compare.xml main.krun branch.krun
   krunctl compare --fail-on changed main.krun branch.krun
   krunctl compare ab/                                ab/lab1/ab.krun, ab/lab2/ab.krun
-  krunctl compare --by restart ladder.krun
   krunctl compare --format junit -o compare.xml 3v0c5n7xk2m9q4rt
 
 EXIT STATUS
-  0  no key got worse; with --fail-on changed: no key changed
+  0  nothing that --fail-on names
   1  a key got worse (changed), or something could not be done
   2  wrong usage
   3  no key got worse (changed), but it cannot be judged: no key has two executions
@@ -79,7 +85,8 @@ EXIT STATUS
 type compareOptions struct {
 	compare.Options
 	format, output, key string
-	arms, by            string
+	arms, by, base      string
+	between             []string
 	correction, failOn  string
 	calibrate           bool
 	names               []string // of the arguments in the output; nil: their own
@@ -87,6 +94,7 @@ type compareOptions struct {
 
 // failing are the verdicts that --fail-on names.
 var failing = map[string][]compare.Verdict{
+	"":        nil, // it depends on what is compared
 	"worse":   {compare.Worse},
 	"changed": {compare.Worse, compare.Better, compare.Changed},
 	"never":   nil,
@@ -95,19 +103,17 @@ var failing = map[string][]compare.Verdict{
 func compareCommand(a *app) *cobra.Command {
 	var o compareOptions
 	command := &cobra.Command{
-		Use:   "compare BEFORE AFTER | EXPERIMENT | ID...",
-		Short: "Say what is faster: two experiments, or the arms of one",
+		Use:   "compare BEFORE AFTER | EXPERIMENT [--by PART] | ID...",
+		Short: "Say what is faster: two experiments, or the VMs, arms, ... of one",
 		Long:  compareHelp,
-		Args:  arguments(1, 2, "two experiments or files of results, or an experiment with arms"),
+		Args:  arguments(1, 1000, "two experiments or files of results, or one"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return usageError(err)
 			}
-			if o.by == byRestart {
-				if err := only(c, "--by restart", "by format key confidence margin"); err != nil {
-					return err
-				}
-				return a.reboots(args, o)
+			args, err := o.inputs(a, args)
+			if err != nil {
+				return usageError(err)
 			}
 			if a.onHub(args) {
 				return a.compareOnHub(contextOf(c), args, o)
@@ -119,20 +125,25 @@ func compareCommand(a *app) *cobra.Command {
 	formatFlag(f, &o.format, "text", "markdown", "html", "latex", "csv", "json", "junit", "svg", "pdf", "png")
 	outputFlag(f, &o.output, "write to this file instead of standard output")
 	a.keyFlag(command, &o.key)
-	choiceFlag(f, &o.by, "by", "", "what is compared within one experiment", "arm", byRestart)
+	choiceFlag(f, &o.by, "by", "", "what differs between the keys that are compared", "auto", "vm", "variant",
+		"arm", "benchmark", "machine", "restart")
+	f.StringVar(&o.base, "base", "", "the VM, arm, ... that others are compared with (default the first)")
+	f.StringArrayVar(&o.between, "between", nil, "KEY KEY: compare these two keys")
 	f.Float64Var(&o.Confidence, "confidence", compare.DefaultConfidence, "confidence of the table")
 	f.Float64Var(&o.Margin, "margin", compare.DefaultMargin,
 		"changes smaller than this are the same: 0.01 is 1%")
 	f.StringVar(&o.correction, "correction", string(compare.Holm),
 		"for the number of tests: holm (step-down with intervals), bh (bounds the share of false verdicts "+
 			"instead) or none")
-	f.StringVar(&o.arms, "arms", "", "two arms, BEFORE,AFTER (default: the first and the other one)")
+	f.StringVar(&o.arms, "arms", "", "two arms, BEFORE,AFTER: --by arm --base BEFORE, for one")
+	hide(f, "arms")
 	f.IntVar(&o.FirstIterations, "first", compare.DefaultFirstIterations,
 		"iterations whose total time is the cost of warming up")
 	f.BoolVar(&o.calibrate, "calibrate", false,
 		"also measure how often tables of these data without a change have a false verdict")
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of --calibrate")
-	f.StringVar(&o.failOn, "fail-on", "worse", "exit with 1 if a key is worse, changed, or never")
+	f.StringVar(&o.failOn, "fail-on", "", "exit with 1 if a key is worse, changed, or never (default worse; "+
+		"changed for kinds of restart; never for VMs, variants, benchmarks and machines)")
 	return command
 }
 
@@ -191,78 +202,71 @@ func (a *app) compare(args []string, o compareOptions) error {
 		}
 		sides, facts = append(sides, compare.Side{Doc: doc, Data: in.Data}), append(facts, of)
 	}
-	sides, facts, err = o.sides(sides, facts)
-	if err != nil {
+	result, err := o.of(sides, facts)
+	if none := (*compare.NoGroupsError)(nil); errors.As(err, &none) && o.by != string(compare.ByRestart) {
 		return usageError(fmt.Errorf("%s: %w", args[0], err))
-	}
-	result, err := compare.Of(sides[0], sides[1], o.Options)
-	if err != nil {
+	} else if err != nil {
 		return err
 	}
-	report.Weaken(result, sides[0], sides[1], facts[0], facts[1])
 	if err := a.toOutput(o.output,
 		func(w io.Writer) error { return o.write(w, result) }); err != nil {
 		return err
 	}
-	return a.judgement(result, o.failOn)
+	return a.judgement(result, cmp.Or(o.failOn, result.FailOn()))
 }
 
-// sides returns the two sides of the comparison with their facts, and completes the options.
-func (o *compareOptions) sides(of []compare.Side, facts []*report.Facts) ([]compare.Side, []*report.Facts,
-	error) {
-	var names []string
-	if o.arms != "" {
-		names = strings.Split(o.arms, ",")
+// of compares two experiments, or the keys of those that were given.
+func (o *compareOptions) of(sides []compare.Side, facts []*report.Facts) (*compare.Result, error) {
+	choice := compare.Choice{Base: o.base, Between: o.between}
+	if o.by != "auto" {
+		choice.By = compare.Factor(o.by)
 	}
-	if len(of) == 2 {
-		for i := range names {
-			of[i].Arm = names[i]
-			if err := experiment.HasArm(of[i].Data, names[i]); err != nil {
-				return nil, nil, err
+	arms := strings.Split(o.arms, ",")
+	if len(sides) == 2 && o.by == "auto" && o.between == nil {
+		for i := range sides {
+			if o.arms != "" {
+				sides[i].Arm = arms[i]
+				if err := experiment.HasArm(sides[i].Data, arms[i]); err != nil {
+					return nil, usageError(err)
+				}
 			}
 		}
-		return of, facts, nil
-	}
-	data := of[0].Data
-	if names == nil {
-		var err error
-		if names, err = defaultArms(data.Arms); err != nil {
-			return nil, nil, err
+		result, err := compare.Of(sides[0], sides[1], o.Options)
+		if err == nil {
+			report.Weaken(result, sides[0], sides[1], facts[0], facts[1])
 		}
+		return result, err
 	}
-	side := func(arm string) compare.Side { return compare.Side{Doc: of[0].Doc, Data: data, Arm: arm} }
-	for _, name := range names {
-		if err := experiment.HasArm(data, name); err != nil {
-			return nil, nil, err
-		}
+	if o.arms != "" {
+		choice.By, choice.Base, choice.Only = compare.ByArm, arms[0], arms[1:]
 	}
-	o.Paired = data.Blocked
-	null := slices.IndexFunc(data.Arms, func(a dataset.Arm) bool { return a.Null })
-	if null > 0 && names[0] == data.Arms[0].Name && names[1] != data.Arms[null].Name {
-		copied := side(data.Arms[null].Name)
-		o.Null = &copied
-	}
-	return []compare.Side{side(names[0]), side(names[1])}, []*report.Facts{facts[0], facts[0]}, nil
+	return report.Grouped(choice, o.Options, sides, facts)
 }
 
-// defaultArms returns the first arm and the only other one that is not a copy of it; if there is
-// none, the copy.
-func defaultArms(arms []dataset.Arm) ([]string, error) {
-	if len(arms) < 2 {
-		return nil, fmt.Errorf("there are no arms to compare; name a second experiment")
-	}
-	var others, copies []string
-	for _, arm := range arms[1:] {
-		if arm.Null {
-			copies = append(copies, arm.Name)
-		} else {
-			others = append(others, arm.Name)
+// inputs takes the second key of --between KEY KEY, which looks like an argument, from the others.
+func (o *compareOptions) inputs(a *app, args []string) ([]string, error) {
+	if len(o.between) == 1 && len(args) > 1 {
+		at := slices.IndexFunc(args, func(arg string) bool { return strings.Count(arg, ":") > 1 })
+		if at < 0 {
+			at = slices.IndexFunc(args, func(arg string) bool {
+				_, err := a.fsys.Lstat(arg)
+				return err != nil
+			})
+		}
+		if at >= 0 {
+			o.between = append(o.between, args[at])
+			args = slices.Delete(slices.Clone(args), at, at+1)
 		}
 	}
-	if len(others) > 1 {
-		return nil, fmt.Errorf("there are several arms; choose with --arms %s,%s", arms[0].Name, others[0])
+	switch {
+	case o.between != nil && len(o.between) != 2:
+		return nil, fmt.Errorf("--between needs two keys, such as --between a:CPython:v a:PyPy:v")
+	case o.between != nil && (o.by != "auto" || o.base != ""):
+		return nil, fmt.Errorf("--between names what is compared; leave out --by and --base")
+	case o.by == "auto" && o.between == nil && (len(args) > 2 || o.base != "" && len(args) > 1):
+		return nil, fmt.Errorf("say with --by what differs between the keys: vm, benchmark, ...")
 	}
-	return []string{arms[0].Name, append(others, copies...)[0]}, nil
+	return args, nil
 }
 
 // judgement returns the error for the exit status.
@@ -284,6 +288,8 @@ func (a *app) judgement(r *compare.Result, failOn string) error {
 			return fmt.Errorf("%w: %s: %s", errUnjudged, r.Changes[i].Key, r.Changes[i].Reason)
 		}
 		return fmt.Errorf("%w: no key has two completed executions on each side", errUnjudged)
+	case r.Groups != nil && r.Groups.By == compare.ByRestart && r.Counts[compare.CannotTell] > 0:
+		return fmt.Errorf("%w: %s", errUnjudged, display.Count(r.Counts[compare.CannotTell], "key"))
 	case lost(r) != "":
 		return fmt.Errorf("%w: %s ran before, and has fewer than two completed executions after", errUnjudged,
 			lost(r))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/analysis/compare"
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -113,7 +112,7 @@ func (a *app) report(arg, keys, output string) error {
 	if err != nil {
 		return err
 	}
-	if input.Comparisons, err = a.comparisons(in, doc, input.Facts); err != nil {
+	if err = input.Compare(); err != nil {
 		return err
 	}
 	if input.Explanation, err = explained(&input); err != nil {
@@ -135,28 +134,6 @@ func explained(input *report.Input) (*explain.Document, error) {
 		return nil, nil
 	}
 	return explain.Explain(input.Data.Info, input.Document, explain.Default(), runtime.NumCPU(), input.Series)
-}
-
-// comparisons compares the arms of an experiment with its first one. A null arm is compared only if
-// there is no other one.
-func (a *app) comparisons(in experiment.Input, doc *warmup.Document,
-	facts *report.Facts) ([]*compare.Result, error) {
-	var list []*compare.Result
-	for _, arm := range report.ComparedArms(in.Data) {
-		o := compareOptions{arms: in.Data.Arms[0].Name + "," + arm}
-		sides, of, err := o.sides([]compare.Side{{Doc: doc, Data: in.Data}}, []*report.Facts{facts})
-		if err != nil {
-			a.talk("krunctl: the arms are not compared: %v", err)
-			continue
-		}
-		r, err := compare.Of(sides[0], sides[1], o.Options)
-		if err != nil {
-			return nil, err
-		}
-		report.Weaken(r, sides[0], sides[1], of[0], of[1])
-		list = append(list, r)
-	}
-	return list, nil
 }
 
 // reportInput combines an analysis with its data and, for experiments of krund, with the records.

@@ -15,15 +15,23 @@ import (
 	"krund/internal/display"
 )
 
+// compareWidth is that of the table of a comparison as text.
+const compareWidth = 80
+
 // CompareTable is a comparison as a table for readers.
 func CompareTable(r *compare.Result) Table {
+	if g := r.Groups; g != nil && !g.Two() {
+		return groupTable(r)
+	}
 	t := Table{
 		First:   programsText(r),
+		Answers: compareAnswers(r),
 		Caption: compareCaption(r),
 		Label:   "tab:compare",
+		Narrow:  compareWidth,
 		Columns: []TableColumn{
-			{"Key", false}, {"Verdict", false}, {"Class", false}, {"Before", true}, {"After/before", true},
-			{"p", true}, {"Detectable", true},
+			{"Key", false}, {"Verdict", false}, {"After/before", true}, {"Before", true},
+			{"Detectable", true}, {"p", true}, {"Class", false},
 		},
 	}
 	if r.NullArm != nil {
@@ -80,8 +88,8 @@ func compareRow(r *compare.Result, c *compare.Change) []Cell {
 		before, p, detectable = display.UnitOf(r.Unit).Value(float64(e.Before)), pText(e.Corrected),
 			compare.Percent(float64(e.Detectable))
 	}
-	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, class, {Text: before},
-		{Text: steadyText(c)}, {Text: p}, {Text: detectable}}
+	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, {Text: steadyText(c)}, {Text: before},
+		{Text: detectable}, {Text: p}, class}
 	if r.NullArm != nil {
 		row = append(row, Cell{Text: aloneText(c.Null)})
 	}
@@ -149,6 +157,9 @@ func compareNotes(r *compare.Result) []string {
 			notes = append(notes, w.Text)
 		}
 	}
+	for _, s := range r.Restarts {
+		notes = append(notes, restartsText(s))
+	}
 	return append(notes, keyNotes(r)...)
 }
 
@@ -158,7 +169,11 @@ func methodNotes(r *compare.Result) []string {
 	if r.Paired {
 		by = "executions, paired by block"
 	}
-	notes := []string{
+	var notes []string
+	if g := r.Groups; g != nil {
+		notes = append(notes, fmt.Sprintf("before: %s; after: %s", g.Base, strings.Join(g.Levels, ", ")))
+	}
+	notes = append(notes,
 		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
 			"; intervals after/before have a confidence of %s, beside \"same\" that of its test, and "+
 			"one that ends at no change does not contain it; changes below %s are the same",
@@ -166,8 +181,7 @@ func methodNotes(r *compare.Result) []string {
 			compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s; after/before is the ratio of their geometric means; detectable: the "+
 			"smallest change that they would show with a probability of %s", by, compare.Percent(r.Power)),
-		rulesText(r),
-	}
+		rulesText(r))
 	if c := r.Calibration; c != nil {
 		notes = append(notes, calibrationText(c))
 	}
@@ -302,7 +316,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 		}
 	}
 	rows := [][]string{append(head, "more_executions", "would_show", "would_show_same", "warnings",
-		"warnings_of_all")}
+		"warnings_of_all", "base", "level", "row")}
 	for i := range r.Changes {
 		rows = append(rows, compareCSVRow(r, &r.Changes[i]))
 	}
@@ -342,7 +356,7 @@ func compareCSVRow(r *compare.Result, c *compare.Change) []string {
 	if h := c.Help; h != nil {
 		help = []string{strconv.Itoa(h.Executions), exact(h.Shows), strconv.FormatBool(h.Same)}
 	}
-	return append(append(row, help...), codes(c.Warnings), codes(r.Warnings))
+	return append(append(row, help...), codes(c.Warnings), codes(r.Warnings), c.Base, c.Level, c.Row)
 }
 
 func effectCells(e *compare.Effect) []string {
@@ -368,10 +382,36 @@ func effectCells(e *compare.Effect) []string {
 // compareFormat is the version of CompareJSON.
 const compareFormat = 2
 
+// restartsJSON is a comparison of kinds of restart.
+type restartsJSON struct {
+	Format  int                 `json:"format"`
+	Before  string              `json:"before"` // kind of restart
+	After   string              `json:"after"`
+	Compare *compare.Result     `json:"compare"`
+	Spread  []compare.KeySpread `json:"spread"`
+}
+
 // CompareJSON writes a complete comparison as JSON; values that could not be computed are null.
 func CompareJSON(w io.Writer, r *compare.Result) error {
+	if g := r.Groups; g != nil && g.By == compare.ByRestart {
+		return writeJSON(w, restartsJSON{1, g.Base, strings.Join(g.Levels, ", "), r, r.Restarts})
+	}
 	return writeJSON(w, struct {
 		Format int `json:"format"`
 		*compare.Result
-	}{compareFormat, r})
+		Answers   []string          `json:"answers"`
+		Summaries []compare.Summary `json:"summaries"`
+	}{compareFormat, r, compareAnswers(r), r.Summaries()})
+}
+
+// restartsText is how much the executions of a key vary between restarts of the hardware.
+func restartsText(s compare.KeySpread) string {
+	if s.RestartSpread == nil {
+		return s.Key + ": the variation between restarts of the hardware is unknown; it needs at least two " +
+			"of them with several executions of the key"
+	}
+	percent := func(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
+	return fmt.Sprintf("%s varies by %s between %d restarts of the hardware, by %s after the same one "+
+		"(standard deviations); share %.0f%% (%.0f%% to %.0f%%), p = %.2g", s.Key, percent(s.Between),
+		s.Boots, percent(s.Within), 100*s.Share, 100*s.Range[0], 100*s.Range[1], s.P)
 }

@@ -109,7 +109,8 @@ func TestComparePage(t *testing.T) {
 		must.Be(t, !strings.Contains(text, bad), "the page contains", bad)
 	}
 	for _, want := range []string{
-		"1 key worse, 1 key better, 1 key changed", "old.krun@base2 differs in 1 key", "+20.0 %", "−10.0 %",
+		"new_1.krun is 20.0 % slower than old.krun in 1 of 5 keys, is 10.0 % faster in 1, other classes in 1",
+		"old.krun@base2 differs in 1 key", "+20.0 %", "−10.0 %",
 		`<span class="none" title="by chance, for all that can be told: p 1.0000">╲ → ―</span>`,
 		`<b title="p 0.0001">― → ∿</b>`, "a new experiment with 36 blocks",
 		"of 1000 tables of the same data without a change, 31 (3.1 %; 2.12 % to 4.38 %) had",
@@ -151,7 +152,7 @@ func TestArmsOfReport(t *testing.T) {
 	r.Before.Arm, r.After.Arm = "base", "new"
 	out := write(t, Input{Document: analysed(t, d), Data: d, Comparisons: []*compare.Result{r}})
 	index := string(out["index.html"].text)
-	must.Contain(t, index, `<a href="compare-new.html">base → new</a>: 1 key worse, 1 key better`,
+	must.Contain(t, index, `<a href="compare-new.html">base → new</a>: new_1.krun@new is 20.0 % slower`,
 		"the front page lacks")
 	page := out["compare-new.html"]
 	must.Be(t, page != nil && strings.Contains(string(page.text), `href="index.html"`),

@@ -154,26 +154,6 @@ func nullText(n *compare.NullArm) string {
 	return partyText(n.Party) + " shows no difference"
 }
 
-// compareHeadline is the result in one line.
-func compareHeadline(r *compare.Result) string {
-	var parts []string
-	for _, v := range []compare.Verdict{compare.Worse, compare.Better, compare.Changed} {
-		if n := r.Counts[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", display.Count(n, "key"), v))
-		}
-	}
-	switch {
-	case len(r.Changes) == 0:
-		return "Nothing was compared"
-	case parts == nil && r.Counts[compare.Same] == len(r.Changes):
-		return "All keys are the same"
-	case parts == nil:
-		return fmt.Sprintf("No change found: %s the same, %d cannot be told",
-			display.Count(r.Counts[compare.Same], "key"), r.Counts[compare.CannotTell])
-	}
-	return strings.Join(parts, ", ")
-}
-
 func newCompareView(r *compare.Result, c *compare.Change) compareView {
 	v := compareView{
 		Key: display.PlainLine(c.Key), Verdict: string(c.Verdict),
@@ -221,6 +201,9 @@ func byClass(c *compare.Change) bool {
 
 // compareTitle names both sides of a comparison, their source once.
 func compareTitle(r *compare.Result) string {
+	if g := r.Groups; g != nil && !g.Two() {
+		return r.Before.Name + ": " + g.Base + " → " + strings.Join(g.Levels, ", ")
+	}
 	if r.Before.Name == r.After.Name && r.Before.Arm != "" && r.After.Arm != "" {
 		return r.Before.Name + ": " + r.Before.Arm + " → " + r.After.Arm
 	}

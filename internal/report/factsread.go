@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/machine/noise"
 	"krund/internal/reading/experiment"
@@ -54,22 +53,4 @@ func factsOfPart(fsys durable.FS, in experiment.Input, arg string, say func(stri
 		say("the noise certificate is left out: %s", err)
 	}
 	return facts, nil
-}
-
-// ComparedArms are the arms that are compared with the first one.
-func ComparedArms(d *dataset.Dataset) []string {
-	var arms, copies []string
-	for i, arm := range d.Arms {
-		switch {
-		case i == 0:
-		case arm.Null:
-			copies = append(copies, arm.Name)
-		default:
-			arms = append(arms, arm.Name)
-		}
-	}
-	if arms == nil {
-		return copies
-	}
-	return arms
 }

@@ -32,7 +32,7 @@ func (t *Table) latex() string {
 	}
 	fmt.Fprintf(&b, "\\begin{longtable}{%s}\n\\caption{%s\\label{%s}}\\\\\n\\toprule\n%s "+
 		"\\\\\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n",
-		align, latexText(t.First+t.Caption), t.Label, strings.Join(names, " & "))
+		align, latexText(t.captions()), t.Label, strings.Join(names, " & "))
 	for _, row := range t.Rows {
 		cells := make([]string, len(row))
 		for i, c := range row {

@@ -22,8 +22,10 @@ type Input struct {
 	Data     *dataset.Dataset // the same pairs and executions
 	Facts    *Facts           // nil: the data did not come from records of krund
 	Version  string           // of krunctl
-	// Comparisons are those of the experiment's arms.
+	// Comparisons are those of the experiment's arms, and Groups those of several VMs, variants or
+	// arms in one table.
 	Comparisons []*compare.Result
+	Groups      []*compare.Result
 	// Series returns an execution with its events and the columns that are shown beside the one
 	// analyzed; nil: what Data has.
 	Series func(pair, execution int) (dataset.Execution, error)

@@ -28,8 +28,10 @@ var Formats = []Format{Text, Markdown, HTML, LaTeX, CSV, JSON}
 
 // Table is the common input of the formats for readers.
 type Table struct {
-	First   string // sentences before the caption, with a space at the end; "": none
+	First   string   // sentences before the caption, with a space at the end; "": none
+	Answers []string // what the table says, in sentences without periods
 	Caption string
+	Narrow  int    // columns of a terminal that the text fits; 0: any
 	Label   string // of LaTeX
 	Columns []TableColumn
 	Rows    [][]Cell
@@ -144,33 +146,58 @@ func (t *Table) text() string {
 			columns[i] = ">" + c.Name
 		}
 	}
+	most := widest
+	if t.Narrow > 0 {
+		most = t.Narrow / 2
+	}
 	rows := make([][]string, len(t.Rows))
 	for i, row := range t.Rows {
 		for _, c := range row {
-			rows[i] = append(rows[i], display.Middle(c.plainText(), widest))
+			rows[i] = append(rows[i], display.Middle(c.plainText(), most))
 		}
 	}
 	var b strings.Builder
-	if t.First != "" {
-		fmt.Fprintf(&b, "%s\n\n", display.PlainLine(t.First))
+	line := func(text, indent string) {
+		fmt.Fprintln(&b, display.Wrap(display.PlainLine(text), t.Narrow, indent))
 	}
-	fmt.Fprintln(&b, display.PlainLine(t.Caption))
+	if t.First != "" {
+		line(t.First, "")
+		fmt.Fprintln(&b)
+	}
+	for _, text := range t.Answers {
+		line(text, "  ")
+	}
+	if t.Answers != nil && t.Caption != "" {
+		fmt.Fprintln(&b)
+	}
+	if t.Caption != "" {
+		line(t.Caption, "")
+	}
 	if len(rows) > 0 {
-		b.WriteString("\n")
-		display.Table(&b, columns, rows)
+		fmt.Fprintln(&b)
+		display.NarrowTable(&b, t.Narrow, 1, columns, rows)
 	}
 	for i, note := range t.Notes {
 		if i == 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "  * %s\n", display.PlainLine(note))
+		line("  * "+note, "    ")
 	}
 	return b.String()
 }
 
+// captions are the sentences above the table.
+func (t *Table) captions() string {
+	text := t.First
+	for _, answer := range t.Answers {
+		text += answer + ". "
+	}
+	return text + t.Caption
+}
+
 func (t *Table) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.First+t.Caption))
+	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.captions()))
 	for _, c := range t.Columns {
 		b.WriteString("| " + c.Name + " ")
 	}
@@ -205,7 +232,7 @@ func (t *Table) markdown() string {
 // html is the table as a part of a page.
 func (t *Table) html() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<table>\n<caption>%s</caption>\n<thead><tr>", escapeXML(t.First+t.Caption))
+	fmt.Fprintf(&b, "<table>\n<caption>%s</caption>\n<thead><tr>", escapeXML(t.captions()))
 	for _, c := range t.Columns {
 		fmt.Fprintf(&b, `<th scope="col">%s</th>`, escapeXML(c.Name))
 	}

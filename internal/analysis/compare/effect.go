@@ -218,14 +218,33 @@ func (e *estimate) welch(v, w, before, after float64) {
 
 // differ reports whether the executions of one side vary more than those of the other: a t test at
 // 5 % of the logarithms of the ratio of the keys' variances. If nothing has changed, they are
-// symmetric around 0, whatever the distribution of the values.
+// symmetric around 0, whatever the distribution of the values. Keys that share the base of a group
+// count once, with their mean: its variance is in all of their ratios.
 func differ(list []estimate) bool {
 	const level = 0.05
-	var ratios []float64
+	type base struct {
+		executions int
+		mean       float64
+	}
+	of := map[base]int{}
+	var shared [][]float64
 	for i := range list {
-		if e := &list[i]; e.sides[0] > 0 {
-			ratios = append(ratios, centered(e.sides[1], float64(e.m-1))-centered(e.sides[0], float64(e.n-1)))
+		e := &list[i]
+		if e.sides[0] == 0 {
+			continue
 		}
+		b := base{e.n, e.before}
+		at, known := of[b]
+		if !known {
+			at = len(shared)
+			of[b], shared = at, append(shared, nil)
+		}
+		shared[at] = append(shared[at],
+			centered(e.sides[1], float64(e.m-1))-centered(e.sides[0], float64(e.n-1)))
+	}
+	var ratios []float64
+	for _, list := range shared {
+		ratios = append(ratios, mean(list))
 	}
 	k := float64(len(ratios))
 	if k < 2 {

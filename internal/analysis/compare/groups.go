@@ -47,6 +47,11 @@ type matched struct {
 // Sides returns what is compared, for statements about both sides beside the result.
 func (g *Groups) Sides() (before, after Side) { return g.before, g.after }
 
+// Two reports whether the table is about one change of the same keys, like that of two experiments.
+func (g *Groups) Two() bool {
+	return len(g.Levels) == 1 && (g.By == ByArm || g.By == ByRestart || g.By == ByKey)
+}
+
 // OfGroups compares groups: see [Of].
 func OfGroups(g *Groups, o Options) (*Result, error) {
 	o.Paired, o.Null = g.paired, g.copied
@@ -55,6 +60,11 @@ func OfGroups(g *Groups, o Options) (*Result, error) {
 		return nil, err
 	}
 	r.Groups = g
+	if g.By == ByRestart {
+		for _, s := range g.of {
+			r.Restarts = append(r.Restarts, spreads(s)...)
+		}
+	}
 	if len(g.Levels) == 1 && (g.By == ByArm || !g.By.inKey()) {
 		r.Before.Arm, r.After.Arm = g.Base, g.Levels[0]
 	}
@@ -302,4 +312,16 @@ func (g *Groups) titles() map[key.Key]string {
 		titles[k] = strings.Join(words, ":")
 	}
 	return titles
+}
+
+// FailOn says which verdicts are a failure unless something else was asked: a key that got worse,
+// of kinds of restart any change, and nothing ("") of what only differs, such as VMs.
+func (r *Result) FailOn() string {
+	switch {
+	case r.Groups == nil || r.Groups.By == ByArm:
+		return "worse"
+	case r.Groups.By == ByRestart:
+		return "changed"
+	}
+	return ""
 }

@@ -2,13 +2,72 @@ package compare
 
 // This file estimates how much of the variation of a key's executions lies between the boots
 // of the hardware, when several executions follow each of them by faster restarts. It shows what
-// the faster restarts do not vary. Start reading at [Of].
+// the faster restarts do not vary. Start reading at [spreads].
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/experiment/results"
 )
+
+// KeySpread is the variation of one key's executions between restarts of the hardware; nil if it
+// has too few.
+type KeySpread struct {
+	Key string `json:"key"`
+	*RestartSpread
+}
+
+// spreads estimates the variation between restarts of the hardware for each key. Executions after a
+// faster restart belong to the last restart of the hardware before them.
+func spreads(s Side) []KeySpread {
+	type turn struct {
+		*dataset.Execution
+		key   int
+		level float64 // 0: none
+	}
+	var order []turn
+	for i := range s.Data.Pairs {
+		executions := s.Data.Pairs[i].Executions
+		for k := range executions {
+			t := turn{&executions[k], i, 0}
+			if level := s.Doc.Pairs[i].Executions[k].Level; level != nil {
+				t.level = level.Value
+			}
+			order = append(order, t)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b turn) int {
+		return cmp.Or(strings.Compare(a.Machine, b.Machine), a.Turn-b.Turn)
+	})
+	boots, boot := make([][][]float64, len(s.Data.Pairs)), 0
+	for _, t := range order {
+		if t.Restart == results.RebootHardware {
+			boot++
+		}
+		if t.level <= 0 {
+			continue
+		}
+		for len(boots[t.key]) <= boot {
+			boots[t.key] = append(boots[t.key], nil)
+		}
+		boots[t.key][boot] = append(boots[t.key][boot], t.level)
+	}
+	list := []KeySpread{}
+	for i := range boots {
+		k := KeySpread{Key: s.Data.Pairs[i].Key.String()}
+		if found, ok := RestartSpreadOf(boots[i]); ok {
+			k.RestartSpread = &found
+		}
+		list = append(list, k)
+	}
+	return list
+}
 
 // RestartSpread is the variation of the executions' levels, as standard deviations of their
 // logarithms: 0.01 is about 1 %.
@@ -26,12 +85,12 @@ type RestartSpread struct {
 // confidence of RestartSpread.Range.
 const confidence = 0.95
 
-// Of estimates the variance components of a one-way random effects model with unequal group sizes
-// by analysis of variance (Searle, Casella and McCulloch, Variance Components, 1992, section 3.6),
-// and the interval of the share by the approximation of Thomas and Hultquist (Annals of Statistics
-// 6, 1978), which replaces the group size by the harmonic mean. boots are the levels of the
-// executions after each boot, positive. ok is false unless there are at least two boots, and more
-// executions than boots; the model assumes that both variations are normal on the log scale.
+// RestartSpreadOf estimates the variance components of a one-way random effects model with unequal
+// group sizes by analysis of variance (Searle, Casella and McCulloch, Variance Components, 1992,
+// section 3.6), and the interval of the share by the approximation of Thomas and Hultquist (Annals
+// of Statistics 6, 1978), which replaces the group size by the harmonic mean. boots are the levels
+// of the executions after each boot, positive. ok is false unless there are at least two boots, and
+// more executions than boots; the model assumes that both variations are normal on the log scale.
 func RestartSpreadOf(boots [][]float64) (s RestartSpread, ok bool) {
 	var means []float64
 	total, sum, squares, inverse, within := 0.0, 0.0, 0.0, 0.0, 0.0

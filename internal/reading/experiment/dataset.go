@@ -273,7 +273,8 @@ func fingerprint(reader *results.Reader) map[string]string {
 // values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 	e := dataset.Execution{Number: r.Pexec, Outcome: r.Outcome, Reasons: r.Reasons,
-		Restart: r.Reboot, Turn: r.Slot + 1, FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
+		Restart: r.Reboot, Turn: r.Slot + 1,
+		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
 		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
 	if began := r.Startup.ExecNS; e.Loop != nil && began != nil {
 		e.Loop.Within(r.StartNS, r.WallNS, *began, r.Process.WallNS)

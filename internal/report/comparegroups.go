@@ -1,0 +1,163 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+
+	"krund/internal/analysis/compare"
+	"krund/internal/display"
+)
+
+// Grouped compares the keys of one or more experiments that differ in one part, with what weakens
+// that. facts are those of each side; nil for files of other tools. The errors are those of
+// [compare.Choice.Groups] and [compare.Of].
+func Grouped(c compare.Choice, o compare.Options, sides []compare.Side, facts []*Facts) (*compare.Result,
+	error) {
+	g, err := c.Groups(sides...)
+	if err != nil {
+		return nil, err
+	}
+	r, err := compare.OfGroups(g, o)
+	if err != nil {
+		return nil, err
+	}
+	before, after := g.Sides()
+	Weaken(r, before, after, facts[0], facts[0])
+	for _, other := range facts[1:] {
+		for _, w := range CompareWarnings(facts[0], other) {
+			if !slices.Contains(r.Warnings, w) {
+				r.Warnings = append(r.Warnings, w)
+			}
+		}
+	}
+	return r, nil
+}
+
+// Compare fills in Comparisons and Groups.
+func (in *Input) Compare() error {
+	compared := func(c compare.Choice) (*compare.Result, error) {
+		side := compare.Side{Doc: in.Document, Data: in.Data}
+		r, err := Grouped(c, compare.Options{}, []compare.Side{side}, []*Facts{in.Facts})
+		if none := (*compare.NoGroupsError)(nil); errors.As(err, &none) {
+			return nil, nil
+		}
+		return r, err
+	}
+	for _, by := range []compare.Factor{compare.ByVM, compare.ByVariant, compare.ByArm} {
+		r, err := compared(compare.Choice{By: by})
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			continue
+		}
+		if by != compare.ByArm || !r.Groups.Two() {
+			in.Groups = append(in.Groups, r)
+		}
+		for _, arm := range r.Groups.Levels {
+			if by != compare.ByArm {
+				break
+			}
+			one, err := compared(compare.Choice{By: by, Base: r.Groups.Base, Only: []string{arm}})
+			if err != nil {
+				return err
+			}
+			in.Comparisons = append(in.Comparisons, one)
+		}
+	}
+	return nil
+}
+
+// groupTable has a row for what the levels have in common, and a column for each level.
+func groupTable(r *compare.Result) Table {
+	g := r.Groups
+	t := Table{
+		First: programsText(r), Answers: compareAnswers(r), Label: "tab:groups", Narrow: compareWidth,
+		Caption: groupCaption(r),
+		Columns: []TableColumn{{rowNoun(g), false}, {g.Base, true}},
+	}
+	for _, level := range g.Levels {
+		t.Columns = append(t.Columns, TableColumn{level, true})
+	}
+	for _, row := range groupRows(r) {
+		cells := []Cell{{Text: row.Name}, {Text: row.Base}}
+		for _, c := range row.Cells {
+			cells = append(cells, Cell{Text: strings.TrimSpace(c.Sign + " " + c.Text)})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	if g.Chosen != "" {
+		t.Notes = append(t.Notes, g.Chosen)
+	}
+	t.Notes = append(t.Notes, compareNotes(r)...)
+	return t
+}
+
+// groupCaption explains the cells.
+func groupCaption(r *compare.Result) string {
+	return fmt.Sprintf("ratio to %s with its interval, all of which hold together with %s; ▲ higher, "+
+		"▼ lower, ■ the same, ◆ other classes, ○ cannot tell", r.Groups.Base, percentText(r.Confidence))
+}
+
+// rowNoun is the head of the first column.
+func rowNoun(g *compare.Groups) string {
+	switch {
+	case slices.ContainsFunc(g.Rows, func(row string) bool { return strings.ContainsAny(row, ":@") }):
+		return "Key"
+	case g.By == compare.ByVM || g.By == compare.ByVariant:
+		return "Benchmark"
+	}
+	return "Key"
+}
+
+// groupRow is a row of the table of groups.
+type groupRow struct {
+	Name, Base string
+	Cells      []groupCell
+}
+
+// groupCell is a level in a row; without a change, it does not exist.
+type groupCell struct {
+	Sign, Slug, Verdict, Text, Reason string
+}
+
+// groupRows are the rows of the table of groups.
+func groupRows(r *compare.Result) []groupRow {
+	g := r.Groups
+	rows := make([]groupRow, len(g.Rows))
+	for i, name := range g.Rows {
+		rows[i] = groupRow{Name: name, Cells: make([]groupCell, len(g.Levels))}
+	}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		row := &rows[slices.Index(g.Rows, c.Row)]
+		cell := groupCell{Verdict: string(c.Verdict), Slug: verdictSlug(c.Verdict), Reason: c.Reason,
+			Sign: verdictSigns[c.Verdict]}
+		switch e := c.Steady; {
+		case c.OnlyIn != "":
+			cell.Sign, cell.Text = "", "none"
+		case e == nil:
+		case e.Ratio == nil:
+			cell.Text = steadyText(c)
+		default:
+			low, high := e.Ratio.Of(c.Verdict)
+			cell.Text = fmt.Sprintf("%s (%s, %s)", shortRatio(float64(e.Ratio.Estimate)),
+				shortRatio(float64(low)), shortRatio(float64(high)))
+		}
+		if e := c.Steady; e != nil {
+			row.Base = display.UnitOf(r.Unit).Value(float64(e.Before))
+		}
+		row.Cells[slices.Index(g.Levels, c.Level)] = cell
+	}
+	return rows
+}
+
+// groupPicture draws the ratios of all keys on one axis.
+func groupPicture(r *compare.Result) (template.HTML, error) {
+	var b strings.Builder
+	err := writeSVG(&b, []Drawing{compareForest(r)}, pageColumns, true)
+	return template.HTML(b.String()), err // writeSVG escapes its texts
+}
