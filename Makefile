@@ -72,6 +72,8 @@ demo: quiet-build
 	@echo "  $(BIN)/krunctl show demo.krun 0      # the iterations of the first process execution"
 	@echo "  make ab                              # compare two builds of a program"
 	@echo "The report, for a browser: file://$(BUILD)/demo-report/index.html"
+	@echo
+	$(BIN)/krunctl compare --by vm --base C demo.krun
 
 ## ab          compare two builds of a benchmark without root or reboots, in a minute; see configs/ab.toml
 ab: quiet-build

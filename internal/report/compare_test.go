@@ -159,6 +159,27 @@ func TestArmsOfReport(t *testing.T) {
 		"there is no page that leads back")
 }
 
+// TestGroupsOfReport: the front page has a table with a row for each benchmark and a column for each
+// VM, with signs beside the ratios.
+func TestGroupsOfReport(t *testing.T) {
+	d := sample()
+	r := comparison()
+	r.Groups = &compare.Groups{By: compare.ByVM, Base: "C", Levels: []string{"PyPy", "<i>"},
+		Rows: []string{"fasta", "nbody"}}
+	r.Changes = r.Changes[:3]
+	for i, at := range [][2]string{{"PyPy", "fasta"}, {"PyPy", "nbody"}, {"<i>", "fasta"}} {
+		r.Changes[i].Level, r.Changes[i].Row = at[0], at[1]
+	}
+	out := write(t, Input{Document: analysed(t, d), Data: d, Groups: []*compare.Result{r}})
+	index := strings.Join(strings.Fields(string(out["index.html"].text)), " ")
+	for _, want := range []string{"Compared by vm", `<th scope="col" class="n">&lt;i&gt;</th>`,
+		"PyPy is 20.0 % slower than C in 1 of 2 benchmarks, is 10.0 % faster in 1", "▼", "▲",
+		"0.900 (0.880, 0.920)", "1.200 (1.180, 1.220)", "</svg>"} {
+		must.Contain(t, index, want, "the front page lacks")
+	}
+	must.Be(t, !strings.Contains(index, "<i>"), "a name is code")
+}
+
 // TestComparePageInBrowser: it filters by verdict.
 func TestComparePageInBrowser(t *testing.T) {
 	var l layout

@@ -33,7 +33,9 @@ func (s *site) functions() template.FuncMap {
 		"arms":     comparisonFile,
 		"arm":      func(p compare.Party) string { return p.Arm },
 		"headline": compareHeadline,
-		"plural":   display.Count,
+		"answers":  compareAnswers, "groupCaption": groupCaption, "rowNoun": rowNoun, "groupRows": groupRows,
+		"groupPicture": groupPicture,
+		"plural":       display.Count,
 		"iterationBars": func(h *Thumbnail) template.HTML {
 			return htmlThumbnail(h, "Steady iterations", Number)
 		},
