@@ -212,6 +212,10 @@ func (a *app) compare(args []string, o compareOptions) error {
 		func(w io.Writer) error { return o.write(w, result) }); err != nil {
 		return err
 	}
+	next := experiment.MoreCommand(args, result.More())
+	if next != "" && o.format == "text" && o.output == "" {
+		a.print("\n`%s` measures as many more of each key\n", next)
+	}
 	return a.judgement(result, cmp.Or(o.failOn, result.FailOn()))
 }
 

@@ -251,3 +251,17 @@ func TestCompareGroups(t *testing.T) {
 	krunctl(t, "compare", "--fail-on", "worse", three).says(t, exitError, "▲ 1.25", "")
 	krunctl(t, "compare", "--by", "benchmark", three, three).says(t, exitUsage, "", "are not pooled")
 }
+
+// TestCompareNamesTheCommand: the advice on one experiment is a command, if its file is there.
+func TestCompareNamesTheCommand(t *testing.T) {
+	dir := armsDirectory(t, 1.0092, 1)
+	args := []string{"compare", "--arms", "base,new", "--fail-on", "never", dir}
+	r := krunctl(t, args...)
+	must.Be(t, !strings.Contains(r.stdout, "--executions"), r.text())
+	file := strings.TrimSuffix(dir, ".krun") + ".toml"
+	must.Do(t, os.WriteFile(file, nil, 0o644))
+	r = krunctl(t, args...)
+	must.Contain(t, r.stdout, "`krunctl run "+file+" --executions +", "the command")
+	r = krunctl(t, append(args, "--format", "markdown")...)
+	must.Be(t, !strings.Contains(r.stdout, "--executions +"), r.text())
+}

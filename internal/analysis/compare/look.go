@@ -68,3 +68,15 @@ func (r row) stages(paired bool) (compared, common int) {
 	}
 	return max(len(before), len(after)), common
 }
+
+// More returns how many executions of each key on each side (blocks when paired) are advised, for
+// the key that needs most; 0 if none are.
+func (r *Result) More() int {
+	most := 0
+	for _, c := range r.Changes {
+		if c.Help != nil && c.Verdict == CannotTell {
+			most = max(most, c.Help.Executions)
+		}
+	}
+	return most
+}

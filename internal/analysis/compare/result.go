@@ -216,8 +216,8 @@ type Class struct {
 	Verdict   Verdict `json:"verdict"` // CannotTell: the classes may differ by chance
 }
 
-// Help is what would decide a key: a new experiment. Comparing these executions again, together
-// with more of them, would double the error.
+// Help is what would decide a key: a new experiment, or as many executions added to this one, whose
+// next look has half of the error (look.go).
 type Help struct {
 	// Executions is the number of executions on each side of it (of blocks when paired).
 	Executions int `json:"more_executions"`

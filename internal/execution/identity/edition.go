@@ -135,8 +135,8 @@ func Stages(editions []Edition, parse func(text string) (*config.Config, error))
 	return stages, nil
 }
 
-// Configs returns the hash of the present configuration by that of each earlier one of an experiment
-// that grew: what it has measured with either belongs together.
+// Configs returns the hash of the present configuration by that of each earlier one of an
+// experiment that grew: what it has measured with either belongs together.
 func Configs(editions []Edition) map[string]string {
 	present := map[string]string{}
 	last := ""

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 
@@ -83,4 +84,17 @@ func (w *Wider) Store() error {
 		_, err := io.WriteString(to, w.text)
 		return err
 	})
+}
+
+// MoreCommand returns the command that adds executions to the one experiment that arguments name;
+// "" if there are none to add, or the experiment has no file here.
+func MoreCommand(args []string, more int) string {
+	if len(args) != 1 || more < 1 {
+		return ""
+	}
+	file := ConfigOf(DirectoryOf(args[0]))
+	if _, err := os.Stat(file); err != nil {
+		return ""
+	}
+	return display.ShellJoin([]string{"krunctl", "run", file, "--executions", fmt.Sprintf("+%d", more)})
 }
