@@ -17,7 +17,8 @@ import (
 
 const convertHelp = `Convert writes measured series in another format. What the input is, is found out:
 experiments of krund, results of Krun, CSV files of warmup_stats, JMH (-rf json), pyperf,
-hyperfine (--export-json), go test -bench; and configurations of Krun.
+hyperfine (--export-json), go test -bench, and those of criterion, divan, pytest-benchmark,
+Google Benchmark, BenchmarkDotNet and ReBench; and configurations of Krun.
 
   --to csv      a table; --rows says what a row is
   --to jsonl    the same as JSON lines
@@ -25,6 +26,7 @@ hyperfine (--export-json), go test -bench; and configurations of Krun.
                 speedscope; select keys: viewers are slow with 100,000s of events
   --to krun     results of Krun, NAME_results.json.bz2, for warmup_stats. They cannot
                 hold other units than seconds, such as operations per second
+  --to plain    a CSV with key, execution, iteration, value and unit, which krunctl reads
   --to go       Go's benchmark format, for benchstat; an iteration is a line
   --to parquet  for DuckDB, Spark and pandas: a row per iteration, in a file for each
                 key below the directory -o: benchmark=B/vm=V/variant=X/iterations.parquet
@@ -102,7 +104,8 @@ func convertCommand(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	choiceFlag(f, &o.to, "to", "", "format", "csv", toJSONL, toTrace, toKrun, "go", toParquet, toTOML)
+	choiceFlag(f, &o.to, "to", "", "format", "csv", toJSONL, toTrace, toKrun, "go", "plain", toParquet,
+		toTOML)
 	choiceFlag(f, &o.rows, "rows", "", "what a row of csv and jsonl is", rowsIterations, rowsExecutions,
 		rowsEvents, rowsWide)
 	outputFlag(f, &o.output, "write to this file (or directory) instead of standard output")
@@ -184,6 +187,8 @@ func (a *app) series(arg string, o convertOptions) error {
 			return err
 		}
 		return a.toFiles(o.output, x)
+	case "plain":
+		return a.toOutput(o.output, func(w io.Writer) error { return exchange.WritePlain(w, d) })
 	case "go":
 		return a.toOutput(o.output, func(w io.Writer) error { return exchange.WriteGo(w, d) })
 	default:

@@ -18,7 +18,9 @@ import (
 // ErrUnknown reports that a file has none of the known formats.
 var ErrUnknown = errors.New(
 	"this is neither an experiment's directory nor NAME.toml, nor results of Krun " +
-		"(.json, .json.bz2), warmup_stats (.csv), JMH, pyperf or hyperfine (JSON) or go test -bench (text)",
+		"(.json, .json.bz2), warmup_stats (.csv), JMH, pyperf, hyperfine, criterion, " +
+		"pytest-benchmark, Google Benchmark or BenchmarkDotNet (JSON), ReBench, go test -bench or divan " +
+		"(text), or a CSV with key,execution,iteration,value,unit",
 )
 
 // ErrPacked reports that a file is compressed and not a result file of µOpTime.
@@ -54,6 +56,7 @@ func readFile(
 	if d, err = readNamed(name, "the results", read); err != nil {
 		return nil, err
 	}
+	nameOfCriterion(d, name)
 	if err := d.CheckKeys(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -93,6 +96,13 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 // second higher is better, so every comparison would be inverted.
 func readTimes(in io.Reader, format string, o FileOptions) (*dataset.Dataset, error) {
 	read, ok := importers[format]
+	for _, f := range otherFormats {
+		if f.name == format {
+			ok, read = true, func(in io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+				return readOther(f, in, o)
+			}
+		}
+	}
 	if !ok {
 		return nil, ErrUnknown
 	}

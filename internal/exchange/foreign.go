@@ -30,8 +30,11 @@ type foreignFormat struct {
 }
 
 const (
-	notRead = "krunctl does not read it; it reads JSON of JMH, pyperf and hyperfine, output of " +
-		"go test -bench, and results of Krun and warmup_stats"
+	notRead = "krunctl does not read it; it reads JSON of JMH, pyperf, hyperfine, criterion " +
+		"(sample.json), pytest-benchmark, Google Benchmark and BenchmarkDotNet, data of ReBench, output of " +
+		"go test -bench and divan, CSV with key,execution,iteration,value,unit, and results of Krun and " +
+		"warmup_stats"
+	criterionAdvice = "it has no single times; name sample.json beside it"
 	hyperfineAdvice = "it has no single times; export JSON (hyperfine --export-json FILE)"
 	jmhAdvice       = "it has no single iterations; write JSON (-rf json -rff FILE)"
 	directoryAdvice = "name the experiment's directory, NAME.krun, or NAME.toml"
@@ -39,28 +42,24 @@ const (
 
 // foreignFormats lists the formats in the order in which they are looked for.
 var foreignFormats = []foreignFormat{
-	{what: "a CSV of hyperfine", advice: hyperfineAdvice, columns: []string{"command", "mean", "stddev"}},
 	{what: "a table of hyperfine", advice: hyperfineAdvice, contains: []string{"| Command", "| Mean ["}},
 	{what: "output of hyperfine", advice: hyperfineAdvice, begins: "Time (mean ± σ):"},
-	{what: "a sample.json of criterion", members: []string{"sampling_mode", "iters", "times"}},
-	{what: "an estimates.json of criterion", members: []string{"mean.point_estimate"}},
-	{what: "a benchmark.json of criterion", members: []string{"group_id", "function_id"}},
+	{what: "an estimates.json of criterion", advice: criterionAdvice,
+		members: []string{"mean.point_estimate"}},
+	{what: "a benchmark.json of criterion", advice: criterionAdvice,
+		members: []string{"group_id", "function_id"}},
 	{what: "a raw.csv of criterion", columns: []string{"group", "function", "value", "throughput_num"}},
 	{what: "output of criterion", contains: []string{"time:   ["}},
 	{what: "output of cargo bench", contains: []string{"test ", " ... bench:", " ns/iter"}},
-	{what: "JSON of Google Benchmark", members: []string{"benchmarks[].real_time"}},
 	{what: "JSON of Google Benchmark", members: []string{"context.num_cpus", "benchmarks"}},
 	{what: "a CSV of Google Benchmark", columns: []string{"name", "iterations", "real_time", "cpu_time"}},
 	{what: "output of Google Benchmark", contains: []string{"Benchmark ", " Time ", " CPU ", " Iterations"}},
 	{what: "JSON of pytest-benchmark", members: []string{"machine_info", "commit_info", "benchmarks"}},
-	{what: "JSON of pytest-benchmark", members: []string{"benchmarks[].stats"}},
 	{what: "a CSV of pytest-benchmark", columns: []string{"name", "min", "max", "mean", "stddev"}},
-	{what: "JSON of BenchmarkDotNet", members: []string{"HostEnvironmentInfo"}},
 	{what: "a CSV of BenchmarkDotNet", columns: []string{"Method", "Job", "AnalyzeLaunchVariance"}},
 	{what: "a CSV of BenchmarkDotNet", columns: []string{"Target", "Target_Namespace", "Target_Type"}},
 	{what: "a report of BenchmarkDotNet", begins: "BenchmarkDotNet v"},
 	{what: "a report of BenchmarkDotNet", begins: "BenchmarkDotNet=v"},
-	{what: "a data file of ReBench", begins: "# Execution Start: "},
 	{what: "output of perf stat", begins: "Performance counter stats for "},
 	{what: "output of perf stat", begins: "# started on "},
 	{what: "output of perf stat", members: []string{"counter-value", "event"}},
@@ -90,13 +89,7 @@ var foreignFormats = []foreignFormat{
 
 // foreign returns the error for a file that begins with head and has no format that is read.
 func foreign(head []byte) error {
-	o := opening{columns: [2][]string{columnsOf(head, ','), columnsOf(head, ';')}}
-	if text := bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) ||
-		bytes.HasPrefix(text, []byte("[")) {
-		o.json = pathsOf(text)
-	} else {
-		o.lines = strings.Split(string(head), "\n")
-	}
+	o := openingOf(head)
 	for _, f := range foreignFormats {
 		if f.matches(o) {
 			return ForeignError{What: f.what, Advice: cmp.Or(f.advice, notRead)}
@@ -111,6 +104,18 @@ func foreign(head []byte) error {
 		return ForeignError{What: "a CSV", Advice: wrongColumns(columns)}
 	}
 	return ErrUnknown
+}
+
+// openingOf describes how a file begins.
+func openingOf(head []byte) opening {
+	o := opening{columns: [2][]string{columnsOf(head, ','), columnsOf(head, ';')}}
+	if text := bytes.TrimLeft(head, " \t\r\n"); bytes.HasPrefix(text, []byte("{")) ||
+		bytes.HasPrefix(text, []byte("[")) {
+		o.json = pathsOf(text)
+	} else {
+		o.lines = strings.Split(string(head), "\n")
+	}
+	return o
 }
 
 // opening is how a file begins.

@@ -12,10 +12,13 @@ import (
 const SniffSize = 1 << 16
 
 // Sniff determines the tool that wrote a file from the beginning of its content: it returns one of
-// FormatKrun, FormatWarmupCSV, FormatJMH, FormatPyperf, FormatHyperfine and FormatGo, or "" for
-// anything else. It looks only at features unique to one format at its start, so that errors in a
-// damaged file come from the reader.
+// FormatKrun, FormatWarmupCSV, FormatJMH, FormatPyperf, FormatHyperfine, FormatGo and those of
+// others.go, or "" for anything else. It looks only at features unique to one format at its start,
+// so that errors in a damaged file come from the reader.
 func Sniff(head []byte) string {
+	if format := sniffOther(head); format != "" {
+		return format
+	}
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("BZh")):

@@ -33,7 +33,8 @@ func TestRevisions(t *testing.T) {
 		{trial.Versus{Ratio: 1, Low: 0.98, High: 1.02}, trial.Versus{Ratio: 1.002, Low: 0.996, High: 1.008,
 			Same: true, Margin: 0.01}, []string{
 			"HEAD is as fast as main, within 1 %: they differ by 0.2 % ± 0.6 %; a change of " +
-				"0.6 % would have been seen", "null arm: main and a second copy of it differ by 0 % ± 2 %, as they may"}},
+				"0.6 % would have been seen",
+			"null arm: main and a second copy of it differ by 0 % ± 2 %, as they may"}},
 		{trial.Versus{Ratio: 1, Low: 0.98, High: 1.02}, trial.Versus{Ratio: 1.02, Low: 0.98, High: 1.06},
 			[]string{"cannot tell HEAD from main; a change of 4 % would have been seen",
 				"null arm: main and a second copy of it differ by 0 % ± 2 %, as they may"}},
