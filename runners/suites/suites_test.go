@@ -3,6 +3,7 @@ package suites_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -145,4 +146,32 @@ func FuzzScript(f *testing.F) {
 			must.Do(t, b.Check())
 		}
 	})
+}
+
+// TestPublished reads the suites as published, from KRUND_FIXTURES.
+func TestPublished(t *testing.T) {
+	fixtures := os.Getenv("KRUND_FIXTURES")
+	if fixtures == "" {
+		t.Skip("KRUND_FIXTURES is not set")
+	}
+	for _, c := range []struct {
+		name                string
+		benchmarks, leftOut int
+		has                 string
+	}{
+		{"pyperformance", 60, 0, `scimark_fft["" "fft"]`},
+		{"ruby-bench", 33, 0, "rubykon[]"},
+		{"are-we-fast-yet", 14, 1, "DeltaBlue[]"},
+	} {
+		dir := t.TempDir()
+		out, err := exec.CommandContext(t.Context(), "tar", "-xzf", filepath.Join(fixtures, "suites",
+			c.name+".tar.gz"), "-C", dir).CombinedOutput()
+		must.Need(t, err == nil, string(out))
+		s, _ := suites.Lookup(c.name)
+		f := must.Get(s.Read(filepath.Join(dir, c.name)))(t)
+		must.Equal(t, len(f.Benchmarks), c.benchmarks, c.name)
+		must.Equal(t, len(f.LeftOut), c.leftOut, c.name, f.LeftOut)
+		must.Be(t, strings.Contains(names(f), c.has), names(f))
+		t.Logf("%s: %d benchmarks", c.name, len(f.Benchmarks))
+	}
 }

@@ -15,7 +15,9 @@ func (r *reader) variants(n *node) []Variant {
 	})
 }
 
-func (r *reader) benchmarks(n *node) []Benchmark {
+// benchmarks reads the section of that name. A benchmark of a suite needs no parameter there: the
+// section then only says how much of it is measured.
+func (r *reader) benchmarks(n *node, variants []Variant) []Benchmark {
 	var list []Benchmark
 	all := r.section("benchmarks", n)
 	for _, name := range all.node.names() {
@@ -32,7 +34,10 @@ func (r *reader) benchmarks(n *node) []Benchmark {
 			all.bad(n, name, fmt.Sprintf("write %s = { parameter = %d }", name, value))
 		} else {
 			s := r.section(join("benchmarks", name), n)
-			b.Parameter, b.Sizes = s.parameter(name), s.sizes()
+			if b.suites = n.child("parameter") == nil && inSuites(name, variants); !b.suites {
+				b.Parameter = s.parameter(name)
+			}
+			b.Sizes = s.sizes()
 			s.done()
 		}
 		list = append(list, b)

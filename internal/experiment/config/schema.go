@@ -44,7 +44,7 @@ func (r *reader) config(root *node) *Config {
 	c.VMs = r.vms(s.get("vms", ""), c.Experiment.Iterations)
 	c.Variants = r.variants(s.get("variants", ""))
 	c.Variants = append(c.Variants, r.suites(s.get("suites", ""))...)
-	c.Benchmarks = withSuites(r.benchmarks(s.get("benchmarks", "")), c.Variants)
+	c.Benchmarks = withSuites(r.benchmarks(s.get("benchmarks", ""), c.Variants), c.Variants)
 	c.Arms = r.arms(s.get("arms", ""))
 	c.Hooks = r.hooks(s.get("hooks", ""))
 	c.Notify = r.notify(s.get("notify", ""))

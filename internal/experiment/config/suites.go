@@ -109,6 +109,17 @@ func (s *section) suiteBenchmark(name string) (suites.Benchmark, bool) {
 // foundBy says in messages who writes what was found.
 const foundBy = "krund"
 
+// inSuites reports whether one of the suites has a benchmark.
+func inSuites(name string, variants []Variant) bool {
+	return slices.ContainsFunc(variants, func(v Variant) bool {
+		if v.Suite == nil {
+			return false
+		}
+		_, ok := v.Suite.Benchmark(name)
+		return ok
+	})
+}
+
 // withSuites returns the benchmarks with those of the suites after them, each name once.
 func withSuites(list []Benchmark, variants []Variant) []Benchmark {
 	seen := map[string]bool{}

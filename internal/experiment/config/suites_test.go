@@ -68,6 +68,22 @@ func TestSuites(t *testing.T) {
 	must.Be(t, err == nil && same == nil && len(changes) > 0, changes, err)
 }
 
+// TestSuiteSizes: [benchmarks] says how much of a suite's benchmark is measured, without a
+// parameter.
+func TestSuiteSizes(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(dir, "scripts"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "scripts", "a.py"), []byte("import pyperf"), 0o644))
+	text := strings.Replace(suiteText, "nbody = { parameter = 7 }", "nbody = { parameter = 7 }\n"+
+		"a = { executions = 3, vms.CPython.iterations = 9 }", 1)
+	path := filepath.Join(dir, "e.toml")
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+	c := must.Get(config.Open(path, "lab", doctor.Settings()))(t)
+	k := key.Key{Benchmark: "a", VM: "CPython", Variant: "scripts"}
+	must.Equal(t, len(c.Keys()), 2)
+	must.Be(t, c.Executions(k) == 3 && c.Iterations(k) == 9, c.Executions(k), c.Iterations(k))
+}
+
 // TestSuiteMistakes: each is reported at its line.
 func TestSuiteMistakes(t *testing.T) {
 	const found = "[suites.scripts.found.benchmarks]\n"

@@ -74,7 +74,11 @@ func Configuration(fsys durable.FS, arg, path, host string, doc *enough.Document
 			z.executions)
 	}
 	text = append(text, b.String()...)
-	if _, err := config.Parse(path, text, host, doctor.Settings()); err != nil {
+	whole, err := config.Expand(path, text)
+	if err == nil {
+		_, err = config.Parse(path, whole, host, doctor.Settings())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("--write: the configuration of %s cannot be extended: %w", arg, err)
 	}
 	return text, nil

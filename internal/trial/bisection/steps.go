@@ -169,7 +169,11 @@ func (p *Plan) CheckTemplate(fsys durable.FS, dir, host string) error {
 	b := Bisection{FS: fsys, Dir: dir, Plan: *p}
 	file, _ := b.Step(1) // with --to, its name has that of the directory
 	text := p.Configuration(dir, len(p.Versions)-1)
-	cfg, err := config.Parse(file, []byte(text), host, doctor.Settings())
+	whole, err := config.Expand(file, []byte(text))
+	if err != nil {
+		return fmt.Errorf("--template makes a wrong configuration: %w", err)
+	}
+	cfg, err := config.Parse(file, whole, host, doctor.Settings())
 	if err != nil {
 		return fmt.Errorf("--template makes a wrong configuration: %w", err)
 	}
