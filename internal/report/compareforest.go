@@ -38,7 +38,7 @@ var verdictMarks = map[compare.Verdict]Mark{compare.Worse: WorseMark, compare.Be
 func compareForest(r *compare.Result) *Forest {
 	one := 1.0
 	f := &Forest{Axis: "change of the steady state", Log: true, Line: &one, Tick: ratioTick}
-	changes := byVerdict(r)
+	changes := ByVerdict(r)
 	f.Title = compareTitle(r)
 	if len(changes) > mostForestRows {
 		f.Title += fmt.Sprintf(", %d of %d keys", mostForestRows, len(changes))
@@ -54,9 +54,9 @@ func compareForest(r *compare.Result) *Forest {
 	return f
 }
 
-// byVerdict returns the keys in the order of their verdicts, and within one the largest effect
+// ByVerdict returns the keys in the order of their verdicts, and within one the largest effect
 // first.
-func byVerdict(r *compare.Result) []compare.Change {
+func ByVerdict(r *compare.Result) []compare.Change {
 	return slices.SortedStableFunc(slices.Values(r.Changes), func(a, b compare.Change) int {
 		return cmp.Or(slices.Index(verdictOrder, a.Verdict)-slices.Index(verdictOrder, b.Verdict),
 			-cmp.Compare(effectSize(&a), effectSize(&b)))

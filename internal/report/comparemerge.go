@@ -23,7 +23,7 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	if null := nullText(r.NullArm); null != "" {
 		fmt.Fprintf(&b, "Null arm: %s.\n\n", escapeMarkdown(null))
 	}
-	changed := slices.DeleteFunc(byVerdict(r), func(c compare.Change) bool {
+	changed := slices.DeleteFunc(ByVerdict(r), func(c compare.Change) bool {
 		return c.Verdict == compare.Same || c.Verdict == compare.CannotTell
 	})
 	if len(changed) > 0 {

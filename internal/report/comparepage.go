@@ -91,7 +91,7 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 		}
 	}
 	names := compareNames(r)
-	for _, c := range byVerdict(r) {
+	for _, c := range ByVerdict(r) {
 		v := newCompareView(r, &c)
 		v.Benchmark, v.Rest = names(c.Key)
 		p.Rows = append(p.Rows, v)
@@ -152,6 +152,18 @@ func nullText(n *compare.NullArm) string {
 		return partyText(n.Party) + " differs in " + display.Count(len(n.Differs), "key")
 	}
 	return partyText(n.Party) + " shows no difference"
+}
+
+// CompareAnswer is a comparison in a sentence.
+func CompareAnswer(r *compare.Result) string { return compareHeadline(r) }
+
+// CompareSVG returns the picture of the effects, for a page.
+func CompareSVG(r *compare.Result) (template.HTML, error) {
+	var svg bytes.Buffer
+	if err := writeSVG(&svg, []Drawing{compareForest(r)}, pageColumns, true); err != nil {
+		return "", err
+	}
+	return template.HTML(svg.String()), nil // writeSVG escapes its texts
 }
 
 func newCompareView(r *compare.Result, c *compare.Change) compareView {

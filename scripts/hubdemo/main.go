@@ -93,11 +93,10 @@ func run(ctx context.Context, bin, config string) error {
 	if _, err := d.krunctl(ctx, os.Stdout, "wait", id); err != nil {
 		return err
 	}
-	if _, err := d.krunctl(ctx, os.Stdout, "compare", id); err != nil {
-		fmt.Fprintln(os.Stdout, err) // a key that is worse is a result
+	if _, err := d.krunctl(ctx, os.Stdout, "compare", "--fail-on=never", id); err != nil {
+		return err
 	}
-	page := d.url + "/experiments/" + id
-	fmt.Fprintf(os.Stdout, "\nReport:     %s/report\nComparison: %s/compare?before=%s\n", page, d.url, id)
+	fmt.Fprintf(os.Stdout, "\nThe experiment, its report and its comparison: %s/experiments/%s\n", d.url, id)
 	if os.Getenv("HUB_DEMO_STAY") == "1" {
 		fmt.Fprintln(os.Stdout, "The hub stays until Ctrl-C.")
 		<-ctx.Done()

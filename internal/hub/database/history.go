@@ -95,19 +95,42 @@ func (db *DB) Points(ctx context.Context, name string, limit int) (points []Poin
 // errEnough ends the reading of rows.
 var errEnough = errors.New("enough")
 
-// PutLevels stores how much the machines of an experiment differ, after PutPoints.
-func (db *DB) PutLevels(ctx context.Context, tx *sql.Tx, experiment, levels string) error {
-	_, err := tx.ExecContext(ctx, `UPDATE reduced SET machines = $1 WHERE experiment = $2`,
-		levels, experiment)
+// Answer is what an experiment has shown.
+type Answer struct {
+	Text       string // a sentence
+	Comparison string // JSON of compare.Result, shortened; "" unless it has arms
+	Levels     string // JSON of compare.Levels: how much its machines differ; "" unless several share it
+}
+
+// PutAnswer stores what an experiment has shown, after PutPoints.
+func (db *DB) PutAnswer(ctx context.Context, tx *sql.Tx, experiment string, a Answer) error {
+	_, err := tx.ExecContext(ctx, `UPDATE reduced SET answer = $1, comparison = $2, machines = $3
+		WHERE experiment = $4`, a.Text, a.Comparison, a.Levels, experiment)
 	return err
 }
 
-// Levels returns what PutLevels stored; "" if there is nothing.
-func (db *DB) Levels(ctx context.Context, experiment string) (levels string, err error) {
-	err = db.Read.QueryRowContext(ctx, `SELECT machines FROM reduced WHERE experiment = $1`,
-		experiment).Scan(&levels)
+// Answer returns what PutAnswer stored; it is empty if there is nothing.
+func (db *DB) Answer(ctx context.Context, experiment string) (a Answer, err error) {
+	err = db.Read.QueryRowContext(ctx, `SELECT answer, comparison, machines FROM reduced
+		WHERE experiment = $1`, experiment).Scan(&a.Text, &a.Comparison, &a.Levels)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
-	return levels, err
+	return a, err
+}
+
+// EachAnswer calls do with the sentences of several experiments. It must not use the database.
+func (db *DB) EachAnswer(ctx context.Context, experiments []string, do func(experiment, text string)) error {
+	if len(experiments) == 0 {
+		return nil
+	}
+	places, args := placesOf(experiments)
+	return each(ctx, db.Read, func(r row) error {
+		var id, text string
+		err := r.Scan(&id, &text)
+		if err == nil {
+			do(id, text)
+		}
+		return err
+	}, `SELECT experiment, answer FROM reduced WHERE experiment IN (`+places+`)`, args...)
 }

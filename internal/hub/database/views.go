@@ -72,18 +72,24 @@ func (db *DB) EachShare(ctx context.Context, experiments []string, do func(Share
 	if len(experiments) == 0 {
 		return nil
 	}
-	places, args := make([]string, len(experiments)), make([]any, len(experiments))
-	for i, id := range experiments {
-		places[i], args[i] = fmt.Sprintf("$%d", i+1), id
-	}
+	places, args := placesOf(experiments)
 	return each(ctx, db.Read, func(r row) error {
 		s, err := scanShare(r)
 		if err == nil {
 			do(s)
 		}
 		return err
-	}, `SELECT `+shareColumns+` FROM shares WHERE experiment IN (`+strings.Join(places, ", ")+`)
+	}, `SELECT `+shareColumns+` FROM shares WHERE experiment IN (`+places+`)
 		ORDER BY experiment, idx, machine`, args...)
+}
+
+// placesOf returns the parameters of a query for several values: "$1, $2".
+func placesOf(values []string) (string, []any) {
+	places, args := make([]string, len(values)), make([]any, len(values))
+	for i, v := range values {
+		places[i], args[i] = fmt.Sprintf("$%d", i+1), v
+	}
+	return strings.Join(places, ", "), args
 }
 
 // ShareView is a share with what pages show beside it.

@@ -113,7 +113,7 @@ func (s Histories) reduceAll(ctx context.Context, insert insert) error {
 // reduce reduces an experiment. That it cannot be is stored, too: it is tried again when the
 // experiment changes.
 func (s Histories) reduce(ctx context.Context, x database.Experiment) error {
-	points, err := s.read(ctx, x)
+	points, answer, err := s.read(ctx, x)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -122,30 +122,31 @@ func (s Histories) reduce(ctx context.Context, x database.Experiment) error {
 		why = display.Clip(display.PlainLine(err.Error()), 1<<10)
 		s.Log.Warn("an experiment is not in the history", "experiment", x.ID, "error", why)
 	}
-	levels, err := levelsOf(points)
-	if err != nil {
+	if answer.Levels, err = levelsOf(points); err != nil {
 		return err
 	}
 	return s.DB.Update(ctx, func(tx *sql.Tx) error {
 		if err := s.DB.PutPoints(ctx, tx, x, points, why); err != nil {
 			return err
 		}
-		return s.DB.PutLevels(ctx, tx, x.ID, levels)
+		return s.DB.PutAnswer(ctx, tx, x.ID, answer)
 	})
 }
 
-// read returns the values of an experiment's executions, and puts its iterations into the store as
-// tables.
-func (s Histories) read(ctx context.Context, x database.Experiment) (points []database.Point, err error) {
+// read returns the values of an experiment's executions and what they show, and puts its iterations
+// into the store as tables.
+func (s Histories) read(ctx context.Context, x database.Experiment) (points []database.Point,
+	answer database.Answer, err error) {
 	dir, err := s.Cache.Experiment(ctx, x.ID)
 	if err != nil {
-		return nil, err
+		return nil, answer, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }() // it can be made again
 	if points, err = s.points(ctx, x, dir); err != nil {
 		points = nil
 	}
-	return points, errors.Join(err, s.tables(ctx, x, dir))
+	answer, failed := s.answerOf(ctx, dir, points)
+	return points, answer, errors.Join(err, failed, s.tables(ctx, x, dir))
 }
 
 // points lets krunctl reduce the records of an experiment, and checks what it says.

@@ -39,6 +39,7 @@ func newHistoryBench(t *testing.T, at string) *historyBench {
 	program := filepath.Join(dir, "krunctl")
 	text := "#!/bin/sh\n" +
 		"[ $1 = history ] && exec cp " + dir + "/$(basename \"$6\").json \"$5\"\n" +
+		"[ $1 = compare ] && exec cp " + dir + "/$(basename \"$6\").compared \"$5\"\n" +
 		"mkdir -p \"$5/benchmark=a\" && echo \"$6\" > \"$5/benchmark=a/iterations.parquet\"\n"
 	must.Do(t, os.WriteFile(program, []byte(text), 0o755))
 	blobs := must.Get(store.OpenDirectory(durable.OS(), filepath.Join(dir, "blobs")))(t)

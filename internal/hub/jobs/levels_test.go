@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"krund/internal/analysis/compare"
@@ -39,16 +40,26 @@ func testLevels(t *testing.T, at string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(h.values, damaged+".json"), []byte("{"), 0o644)
 	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(h.values, shared+".compared"), []byte(`{"before":{"name":"x","arm":"o"},
+			"after":{"name":"x","arm":"n"},"counts":{"worse":1},"changes":[{"key":"a:b:c","verdict":"worse",
+			"steady":{"ratio":{"estimate":1.05,"low":1.01,"high":1.09}}}]}`), 0o644)
+	}
 	must.Do(t, err)
 	h.look(t)
 	for _, id := range []string{single, damaged, "unknown"} {
-		got, err := h.Histories.DB.Levels(t.Context(), id)
-		must.Be(t, got == "" && err == nil, id, got, err)
+		got, err := h.Histories.DB.Answer(t.Context(), id)
+		must.Be(t, got.Levels == "" && err == nil, id, got, err)
 	}
-	got, err := h.Histories.DB.Levels(t.Context(), shared)
+	alone, err := h.Histories.DB.Answer(t.Context(), single)
+	must.Be(t, err == nil && strings.HasPrefix(alone.Text, "1 key in 5 executions: a:b:c ") &&
+		alone.Comparison == "", alone, err)
+	got, err := h.Histories.DB.Answer(t.Context(), shared)
+	must.Be(t, got.Text == "x: o → n: 1 key worse; a:b:c +5 %" &&
+		strings.Contains(got.Comparison, `"estimate":1.05`), got)
 	var l compare.Levels
 	if err == nil {
-		err = json.Unmarshal([]byte(got), &l)
+		err = json.Unmarshal([]byte(got.Levels), &l)
 	}
 	must.Need(t, err == nil && l.Tests == 2 && l.Differ == 2 && len(l.Keys) == 2, got, err)
 	for i, want := range []struct {

@@ -17,6 +17,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
+	"krund/internal/report"
 )
 
 const (
@@ -139,7 +140,11 @@ func (p *Pages) jobs(r *http.Request, list []database.Experiment) ([]Job, error)
 		jobs[i], ids[i] = newJob(x, access.From(r.Context())), x.ID
 		at[x.ID] = &jobs[i]
 	}
-	return jobs, p.db.EachShare(r.Context(), ids, func(s database.Share) { at[s.Experiment].add(s) })
+	err := p.db.EachShare(r.Context(), ids, func(s database.Share) { at[s.Experiment].add(s) })
+	if err == nil {
+		err = p.db.EachAnswer(r.Context(), ids, func(id, text string) { at[id].Answer = text })
+	}
+	return jobs, err
 }
 
 // experiments lists experiments, those that follow ?before=, in microseconds since 1970, and
@@ -195,7 +200,7 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 		}
 		page.Others = append([]Choice{{"", "its arms"}}, others...)
 	}
-	if page.Levels, err = p.levels(r.Context(), x.ID); err != nil {
+	if err := p.answerTo(r.Context(), x.ID, &page); err != nil {
 		return nil, err
 	}
 	const most = 20
@@ -204,13 +209,20 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 	return page, err
 }
 
-// levels returns how much the machines of an experiment differ. It is the hub's own text.
-func (p *Pages) levels(ctx context.Context, id string) (l compare.Levels, err error) {
-	text, err := p.db.Levels(ctx, id)
-	if err == nil && text != "" {
-		err = json.Unmarshal([]byte(text), &l)
+// answerTo adds what an experiment has shown. It is the hub's own text.
+func (p *Pages) answerTo(ctx context.Context, id string, page *ExperimentPage) error {
+	a, err := p.db.Answer(ctx, id)
+	page.Answer = a.Text
+	if err == nil && a.Levels != "" {
+		err = json.Unmarshal([]byte(a.Levels), &page.Levels)
 	}
-	return l, err
+	if err == nil && a.Comparison != "" {
+		var r compare.Result
+		if err = json.Unmarshal([]byte(a.Comparison), &r); err == nil && len(r.Changes) > 0 {
+			page.Picture, err = report.CompareSVG(&r)
+		}
+	}
+	return err
 }
 
 // mostFailures is how many failures of an experiment are listed.

@@ -93,6 +93,7 @@ type Job struct {
 	Failed    int // slots
 	Left      time.Duration
 	Why       string // why it waits; "": it does not
+	Answer    string // what it has shown; "": nothing yet
 	Mine      bool   // the user may change it
 	Ends      bool   // it runs or waits, so that it can be stopped
 }
@@ -101,7 +102,8 @@ type Job struct {
 type ExperimentPage struct {
 	Frame
 	Job
-	Bundle   string // hash
+	Picture  template.HTML // of the effects; "" unless arms were compared
+	Bundle   string        // hash
 	Shares   []ShareRow
 	Failures []Failure
 	Omitted  int            // failures that are not listed

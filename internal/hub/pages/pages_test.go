@@ -43,6 +43,7 @@ func samples(text string) map[string]any {
 	idle := Machine{Link: Link{"bench-2", "/machines/b"}, State: State{"idle", "idle"},
 		Seen: now.Add(-time.Minute)}
 	job := Job{Link: experiment, ID: "e1", Owner: text, State: busy, Target: text, Priority: 2,
+		Answer:    text,
 		Submitted: now.Add(-2 * time.Hour), Finished: 31, Total: 120, Failed: 2, Left: 3 * time.Hour,
 		Mine: true, Ends: true}
 	waits := Job{Link: Link{"sorting", "/experiments/e2"}, ID: "e2", Owner: "berta",

@@ -1,0 +1,100 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+
+	"krund/internal/analysis/compare"
+	"krund/internal/display"
+	"krund/internal/durable"
+	"krund/internal/hub/database"
+	"krund/internal/hub/rebuild"
+	"krund/internal/report"
+)
+
+// answerOf says what an experiment has shown: how its arms differ or, without arms, how fast its
+// keys are. dir has its records. What cannot be compared has no answer.
+func (s Histories) answerOf(ctx context.Context, dir string, points []database.Point) (a database.Answer,
+	err error) {
+	const most = 1000 // bytes of the sentence
+	versions := map[string]bool{}
+	for _, p := range points {
+		versions[p.Version] = true
+	}
+	switch len(versions) {
+	case 0:
+	case 1:
+		a.Text = speedsOf(points)
+	default:
+		var r *compare.Result
+		if r, err = s.compared(ctx, dir); err == nil {
+			a.Text = report.CompareAnswer(r)
+			var text []byte
+			text, err = json.Marshal(shortened(r))
+			a.Comparison = string(text)
+		}
+	}
+	a.Text = display.Clip(display.PlainLine(a.Text), most)
+	return a, err
+}
+
+// compared lets krunctl compare the arms of an experiment.
+func (s Histories) compared(ctx context.Context, dir string) (*compare.Result, error) {
+	file := filepath.Join(dir, "compared.json")
+	_, failed := rebuild.Krunctl(ctx, s.Krunctl, dir, []string{"compare", "--format=json",
+		"--fail-on=never", "-o", file, dir})
+	text, err := durable.ReadSmallFile(s.Cache.FS, file, mostFile)
+	if err != nil {
+		return nil, errors.Join(failed, err)
+	}
+	var r compare.Result
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("read the comparison: %w", err)
+	}
+	return &r, nil
+}
+
+// shortened leaves out what the picture of the effects does not show.
+func shortened(r *compare.Result) *compare.Result {
+	const most = 50 // keys
+	short := *r
+	short.Changes = nil
+	for _, c := range report.ByVerdict(r) {
+		if len(short.Changes) < most && len(c.Key) <= mostLabel {
+			short.Changes = append(short.Changes, compare.Change{Key: c.Key, OnlyIn: c.OnlyIn,
+				Verdict: c.Verdict, Steady: c.Steady, Null: c.Null})
+		}
+	}
+	short.Calibration, short.Warnings = nil, nil
+	return &short
+}
+
+// speedsOf says how fast keys are: the geometric mean of the executions of the first ones.
+func speedsOf(points []database.Point) string {
+	const most = 3
+	type mean struct{ logs, n float64 }
+	of := map[string]*mean{}
+	var keys []string
+	executions := 0
+	for _, p := range points {
+		m := of[p.Key]
+		if m == nil {
+			m = &mean{}
+			of[p.Key], keys = m, append(keys, p.Key)
+		}
+		executions += len(p.Values)
+		for _, v := range p.Values {
+			m.logs, m.n = m.logs+math.Log(v), m.n+1
+		}
+	}
+	text := display.Count(len(keys), "key") + " in " + display.Count(executions, "execution")
+	for i, key := range keys[:min(len(keys), most)] {
+		text += map[bool]string{true: ": ", false: ", "}[i == 0]
+		text += key + " " + display.UnitOf(points[0].Unit).Value(math.Exp(of[key].logs/of[key].n))
+	}
+	return text
+}
