@@ -16,6 +16,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
+	"krund/internal/reading/integrity"
 	"krund/rig/must"
 )
 
@@ -74,6 +75,7 @@ func TestAnExperimentGrows(t *testing.T) {
 				larger := larger(t, reboot, 7)
 				fsys = run(larger)
 				must.Do(t, audit(fsys, larger, nil))
+				must.Equal(t, problemsOf(t, larger, fsys), "", "problems")
 				fresh := crashfs.New("/lab")
 				fresh = must.Get(newSimulated(t).lifetime(larger, fresh, 60,
 					func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
@@ -149,6 +151,7 @@ func TestEveryCutWhileItGrows(t *testing.T) {
 						after.boot = 3
 						cfg := larger(t, config.RebootNone, next)
 						if state := last.State(); ends[state] == nil {
+							onlyOfACut(t, small, last)
 							_, err = after.start(cfg, last)
 							ends[state] = last
 						} else {
@@ -164,6 +167,18 @@ func TestEveryCutWhileItGrows(t *testing.T) {
 				must.Be(t, cuts >= 200, cuts, "cuts")
 				t.Log(cuts, "cuts,", len(ends), "different disks after them")
 			})
+		}
+	}
+}
+
+// onlyOfACut checks that `krunctl check` finds nothing after a cut but what the cut explains.
+func onlyOfACut(t *testing.T, cfg *config.Config, fsys *crashfs.FS) {
+	t.Helper()
+	for problem := range strings.Lines(problemsOf(t, cfg, fsys)) {
+		code, _, _ := strings.Cut(problem, " ")
+		if !slices.Contains([]integrity.Code{integrity.Leftover, integrity.HeaderDamaged,
+			integrity.SlotDamaged}, integrity.Code(code)) {
+			t.Error(problem)
 		}
 	}
 }
