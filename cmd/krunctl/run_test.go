@@ -64,6 +64,6 @@ func TestMoreExecutions(t *testing.T) {
 	must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, "3 more executions of each of") &&
 		strings.HasSuffix(r.stdout, "krund run "+b.toml+"\n"), r.text())
 	must.Equal(t, text(), strings.Replace(was, "executions = 2", "executions = 5", 1), "the file")
-	add("+3").says(t, exitError, "", "plans more already, which was not measured yet: the experiment grows by")
+	add("+3").says(t, exitError, "", "plans more already, which was not measured yet: the experiment grows")
 	must.Equal(t, text(), strings.Replace(was, "executions = 2", "executions = 5", 1), "the file")
 }
