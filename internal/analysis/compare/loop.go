@@ -34,6 +34,7 @@ func loopOf(pair *dataset.Pair) (l dataset.Loop, ok bool) {
 		Outside:    median(func(l *dataset.Loop) float64 { return l.Outside }),
 		Iterations: median(func(l *dataset.Loop) float64 { return l.Iterations }),
 		Around:     median(func(l *dataset.Loop) float64 { return l.Around }),
+		After:      median(func(l *dataset.Loop) float64 { return l.After }),
 		Last:       median(func(l *dataset.Loop) float64 { return l.Last }),
 	}, true
 }
@@ -109,18 +110,20 @@ func loopsDiffer(before, after *dataset.Pair, proven bool) string {
 }
 
 // moved returns why work may have moved out of the loop, to the start or the end of the process; ""
-// if it has not. What is saved in all iterations together is then lost around them, and more than
-// what the start of a process varies by.
+// if it has not. What is saved in all iterations together is then lost around them, more than what
+// the start of a process varies by, or half of that after them, where an honest program has nothing
+// to do.
 func moved(a, b dataset.Loop) string {
 	const relevant, least, most = 0.1, 0.1, 0.8 // of the iterations; seconds; of what is saved
 	if a.Around == 0 || b.Around == 0 {
 		return ""
 	}
-	saved, lost := a.Iterations-b.Iterations, b.Around-a.Around
+	saved, lost, late := a.Iterations-b.Iterations, b.Around-a.Around, b.After-a.After
 	if saved < 0 {
-		saved, lost = -saved, -lost
+		saved, lost, late = -saved, -lost, -late
 	}
-	if saved <= relevant*max(a.Iterations, b.Iterations) || lost <= max(least, most*saved) {
+	if saved <= relevant*max(a.Iterations, b.Iterations) ||
+		lost <= max(least, most*saved) && late <= max(least, most/2*saved) {
 		return ""
 	}
 	return fmt.Sprintf("all iterations of a process take %.2g s before and %.2g s after, and what it does "+

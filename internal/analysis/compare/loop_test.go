@@ -20,7 +20,7 @@ func process(before, after, first, wall int64) *dataset.Pair {
 		at += wall + 2_000
 	}
 	loop := dataset.LoopOf(starts, walls, 0)
-	loop.Within(starts, walls, 0, at+after)
+	loop.Within(starts, walls, 0, at+after, at+after)
 	return &dataset.Pair{Executions: []dataset.Execution{{Outcome: results.Completed, Loop: loop}}}
 }
 

@@ -28,7 +28,7 @@ const (
 	worked = 10e-3
 	// keptRatio is more than a JIT compiler makes a program faster.
 	keptRatio = 2000
-	// longAfter is more than a VM needs to end on a busy machine, where 0.6 s were seen.
+	// longAfter is more than a VM needs to end.
 	longAfter = 1
 )
 
@@ -81,13 +81,17 @@ func LoopOf(starts, walls []int64, perCore int) *Loop {
 	}
 }
 
-// Within completes a loop with the life of the process: when it began, on the clock of the start
-// stamps, and how long krund saw it live, in nanoseconds. A clock of the process that is slower
-// than krund's makes the time after the last iteration long.
-func (l *Loop) Within(starts, walls []int64, began, lifetime int64) {
+// Within completes a loop with the life of the process, in nanoseconds: when it began, on the clock
+// of the start stamps, how long krund saw it live, and its processor time. A clock of the process
+// that is slower than krund's makes the time after the last iteration long. Only as much of that
+// time counts as the process used a processor beyond the time before: on a busy machine krund sees
+// the end late.
+func (l *Loop) Within(starts, walls []int64, began, lifetime, processor int64) {
 	const second = 1e9
 	last := len(starts) - 1
-	l.After = float64(max(0, began+lifetime-starts[last]-walls[last])) / second
+	end := starts[last] + walls[last]
+	after := min(began+lifetime-end, processor-(end-began))
+	l.After = float64(max(0, after)) / second
 	l.Around = float64(max(0, starts[0]-began))/second + l.After
 }
 

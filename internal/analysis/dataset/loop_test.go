@@ -81,8 +81,11 @@ func TestDoubt(t *testing.T) {
 		starts := []int64{0, 2 * second, 4 * second, 6 * second}
 		walls := []int64{c.first, c.wall, c.wall, c.wall}
 		e := Execution{Loop: LoopOf(starts, walls, 0)}
-		e.Loop.Within(starts, walls, 0, starts[3]+walls[3]+c.after)
+		end := starts[3] + walls[3] + c.after
+		e.Loop.Within(starts, walls, 0, end, end)
 		must.Equal(t, e.Doubt() != "", c.doubtful, name, e.Doubt())
+		e.Loop.Within(starts, walls, 0, end+9*second, end-c.after)
+		must.Equal(t, e.Loop.Late(), false, name, "on a busy machine")
 		e.Instrument = "columns"
 		must.Equal(t, e.Doubt(), "", name)
 	}
