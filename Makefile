@@ -218,6 +218,15 @@ optimize-bench:
 vm-test: build
 	$(GO) test -tags slow -count=1 -timeout 1h ./runners/... ./benchmarks/...
 
+## suites      the warm-up study of published suites: SUITES=DIRECTORY where they are unpacked
+SUITES ?= $(error SUITES is the directory with pyperformance, ruby-bench and are-we-fast-yet)
+SUITES_OUT ?= $(BUILD)/suites
+SUITES_EXECUTIONS ?= 2
+SUITES_ITERATIONS ?= 10
+.PHONY: suites
+suites: build
+	scripts/suites.sh $(SUITES) $(SUITES_OUT) $(SUITES_EXECUTIONS) $(SUITES_ITERATIONS)
+
 ## kill-test   cut krund off in every operation of an experiment, and kill it while its guard restores
 kill-test:
 	$(GO) test -tags slow -count=1 -run 'Cut|Kill|Crash|Guard' $$($(GO) list ./internal/... ./cmd/krund | \
