@@ -441,20 +441,28 @@ func testHistoryPage(t *testing.T, at string) {
 		"/history/sorting?from=v25&machine=bench-1&key=none": "There is no such key",
 		"/history/sorting/values.csv":                        "a:C:default,bench-1,v20,5,1.5",
 		"/history/sorting/badge.svg?key=a:C:default":         "1.5",
-		"/events":              "+50.0% in a:C:default</bdi>, <bdi>with v20",
-		"/events?state=fixed":  "There is no such event",
-		"/events/v1":           "krunctl bisect v19 v20 --to bench-1",
-		"/experiments/e1":      `href="/events/v1"`,
-		"/history/none":        "There is no such thing",
-		"/events/none":         "There is no such thing",
-		"/history/x/badge.svg": "There is no such thing",
+		"/events":                         "+50.0% in a:C:default</bdi>, <bdi>with v20",
+		"/events?state=fixed":             "There is no such event",
+		"/events/v1":                      "krunctl bisect v19 v20 --to bench-1",
+		"/experiments/e1":                 `href="/events/v1"`,
+		"/api/v1/history?machine=bench-1": `{"series":[{"name":"sorting","key":"a:C:default",`,
+		"/api/v1/history/sorting":         `"changes":[{"version":20,`,
+		"/api/v1/events":                  `"id":"v1","name":"sorting","machine":"bench-1","verdict":"undecided"`,
+		"/api/v1/events/v1":               `"keys":[{"key":"a:C:default","found":`,
+		"/api/v1/events/none":             `{"error":"event none: not found"}`,
+		"/history/none":                   "There is no such thing",
+		"/events/none":                    "There is no such thing",
+		"/history/x/badge.svg":            "There is no such thing",
 	} {
 		_, text := h.get(path)
 		must.Contain(t, text, want, path)
 	}
 	_, text := h.get("/history/sorting?from=v25")
 	must.Be(t, !strings.Contains(text, " % undecided<"), "a change outside of the range is drawn")
-	response, _ := h.get("/history?name=sorting")
+	response, document := h.get("/api/v1/events")
+	must.Be(t, response.Header.Get("ETag") != "" && json.Valid([]byte(document)) &&
+		!strings.Contains(document, "<"), response.Header, document)
+	response, _ = h.get("/history?name=sorting")
 	must.Equal(t, response.Header.Get("Location"), "/history/sorting")
 	h.do(http.MethodPost, "/events/v1/mute", url.Values{"days": {"10"}, "reason": {"accepted"}})
 	_, text = h.get("/history/sorting")

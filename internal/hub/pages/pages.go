@@ -91,6 +91,11 @@ func (p *Pages) Routes() []Route {
 		{"GET /events/{id}", access.Reader, p.page(p.event)},
 		{"GET /tokens", access.Reader, p.page(p.tokens)},
 
+		{"GET /api/v1/history", access.Reader, p.document(p.overview)},
+		{"GET /api/v1/history/{name}", access.Reader, p.document(p.history)},
+		{"GET /api/v1/events", access.Reader, p.document(p.events)},
+		{"GET /api/v1/events/{id}", access.Reader, p.document(p.event)},
+
 		{"POST /experiments/{id}/priority", access.User, p.change(p.setPriority)},
 		{"POST /experiments/{id}/stop", access.User, p.change(p.stop)},
 		{"POST /experiments/{id}/delete", access.User, p.remove},

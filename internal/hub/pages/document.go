@@ -1,0 +1,43 @@
+package pages
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"krund/internal/hub/database"
+)
+
+// document returns the handler of what a page shows as JSON, without its frame and pictures. It has
+// an ETag, so that a client that asks again gets no more than that nothing has changed.
+func (p *Pages) document(make func(*http.Request, Frame) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		page, err := make(r, p.frame(r))
+		var text []byte
+		if err == nil {
+			text, err = json.Marshal(page)
+		}
+		if err != nil {
+			code := http.StatusServiceUnavailable
+			answer := "the hub could not do this; its log has the reason; try again later"
+			if errors.Is(err, database.ErrMissing) {
+				code, answer = http.StatusNotFound, err.Error()
+			} else {
+				p.log.Error("a document was not made", "path", r.URL.Path, "error", err)
+			}
+			w.WriteHeader(code)
+			_ = json.NewEncoder(w).Encode(map[string]string{"error": answer}) // the client may have gone
+			return
+		}
+		sum := sha256.Sum256(text)
+		w.Header().Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
+		w.Header().Set("Cache-Control", "no-cache")
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+	}
+}
