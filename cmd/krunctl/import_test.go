@@ -126,7 +126,7 @@ func TestReportAndCompare(t *testing.T) {
 	krunctl(t, "report", in, "-o", mine).says(t, exitError, "", "not a page of krunctl")
 	columns, err := os.ReadFile(filepath.Join(out, "data", "k0000-0.js"))
 	must.Be(t, err == nil && strings.Contains(string(columns), `"cycles"`), "no core cycles", err)
-	krunctl(t, "compare", in, in).says(t, exitOK, "1 the same", "")
+	krunctl(t, "compare", in, in).says(t, exitOK, "fasta:C:default-c  same", "")
 	other := krunFile(t, t.TempDir())
 	if r := krunctl(t, "compare", in, other); r.code != exitLeftOut || !strings.Contains(r.stdout,
 		"delta 5%") ||
@@ -153,10 +153,10 @@ func TestCompareExitCode(t *testing.T) {
 	}
 	fast, slow := file("100"), file("120")
 	if r := krunctl(t, "compare", fast, slow); r.code != exitError || !strings.Contains(r.stdout,
-		"1 worse") || r.stderr != "" {
+		"  worse ") || r.stderr != "" {
 		t.Error(r.text())
 	}
-	krunctl(t, "compare", slow, fast).says(t, exitOK, "1 better", "")
+	krunctl(t, "compare", slow, fast).says(t, exitOK, "  better ", "")
 }
 
 // TestImportedFixtures: real JMH series that went through import have the
