@@ -60,6 +60,9 @@ func OfGroups(g *Groups, o Options) (*Result, error) {
 		return nil, err
 	}
 	r.Groups = g
+	if len(g.of) == 1 {
+		r.places(g, o)
+	}
 	if g.By == ByRestart {
 		for _, s := range g.of {
 			r.Restarts = append(r.Restarts, spreads(s)...)

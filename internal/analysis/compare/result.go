@@ -44,6 +44,8 @@ type Result struct {
 	// FirstIterations is the number of iterations that Change.FirstTotal adds up.
 	FirstIterations int `json:"first_iterations"`
 
+	// FirstPlace is the effect of the first place in a block where it exceeds chance; else nil.
+	FirstPlace *FirstPlace `json:"first_place,omitempty"`
 	// Restarts are about the experiment whose kinds of restart are compared; else nil.
 	Restarts []KeySpread `json:"-"`
 	// Groups is how the keys of one experiment differ; nil for two experiments.
