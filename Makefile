@@ -245,6 +245,7 @@ RECORDS ?= 1000
 hub-load:
 	$(GO) test -count=1 -v -timeout 1h -run 'TestLoad|TestMillion' ./cmd/krunhub \
 	  -load-machines $(MACHINES) -load-records $(RECORDS) $(LOAD)
+	$(GO) test -count=1 -v -tags slow -run 'TestLarge$$' ./internal/hub/pages
 
 ## install     install in $(DESTDIR)$(PREFIX), units in $(DESTDIR)/usr/lib/systemd/system; see also uninstall
 ## release     build .tar.gz, .deb and .rpm in build/release/; see packaging/README.md
