@@ -115,7 +115,8 @@ func TestCommandTurns(t *testing.T) {
 	}
 	command(2, "--label", "a", "--also", "1", "true", "--label", "b", "false").do(t).check(t,
 		expect{ExitCommand, 2, libkrun.StateReady, "", "runner: b: the command ended with exit status 1"})
-	for _, wrong := range [][]string{{"--also", "2", "true"}, {"--also", "1", "true"}, {"--runs", "0", "true"},
+	for _, wrong := range [][]string{
+		{"--also", "2", "true"}, {"--also", "1", "true"}, {"--runs", "0", "true"},
 		{"--also", "x", "true", "true"}} {
 		command(1, wrong...).do(t).check(t, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "})
 	}

@@ -326,7 +326,7 @@ func (o *compareOptions) write(w io.Writer, r *compare.Result) error {
 	case "json":
 		return report.CompareJSON(w, r)
 	case "junit":
-		return report.CompareJUnit(w, r, failing[o.failOn])
+		return report.CompareJUnit(w, r, failing[cmp.Or(o.failOn, r.FailOn())])
 	case "svg", "pdf", "png":
 		return report.WritePlot(w, report.PlotFormat(o.format), [][]report.Drawing{report.ComparePlots(r)})
 	}

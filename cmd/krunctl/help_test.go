@@ -137,8 +137,9 @@ func TestExamples(t *testing.T) {
 					must.Contain(t, r.stdout, "krund "+strings.Join(args, " ")+"\n")
 					return
 				}
-				if slices.Contains(args, "--noise") || slices.Contains(args, "--executions") || slices.Contains(args, "error,timeout") ||
-					strings.HasSuffix(args[len(args)-1], "m9q4rt") { // root, an experiment, failures, a hub
+				if slices.Contains(args, "--noise") || slices.Contains(args, "error,timeout") ||
+					slices.Contains(args, "--executions") || // an experiment that has begun
+					strings.HasSuffix(args[len(args)-1], "m9q4rt") { // root, failures, a hub
 					must.Be(t, r.code == exitError || r.code == exitUsage, r.text())
 					return
 				}

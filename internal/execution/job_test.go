@@ -110,7 +110,8 @@ func TestArgumentsAreNotShared(t *testing.T) {
 // seedOfNbody is half of the first 32 bits of printf '1 nbody 0' | sha256sum.
 const seedOfNbody = "KRUN_SEED=1272772426"
 
-// TestInputSeed: the inputs are those of a block: the same for all arms and VMs, others in the next.
+// TestInputSeed: the inputs are those of a block: the same for all arms and VMs, others in the
+// next.
 func TestInputSeed(t *testing.T) {
 	j, other := job(t, "nbody:C:so"), job(t, "nbody:Py:py")
 	must.Equal(t, j.inputSeed(), other.inputSeed())

@@ -159,8 +159,8 @@ func TestArmsOfReport(t *testing.T) {
 		"there is no page that leads back")
 }
 
-// TestGroupsOfReport: the front page has a table with a row for each benchmark and a column for each
-// VM, with signs beside the ratios.
+// TestGroupsOfReport: the front page has a table with a row for each benchmark and a column for
+// each VM, with signs beside the ratios.
 func TestGroupsOfReport(t *testing.T) {
 	d := sample()
 	r := comparison()

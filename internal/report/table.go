@@ -139,21 +139,29 @@ func (t *Table) Write(w io.Writer, f Format) error {
 const widest = 60
 
 func (t *Table) text() string {
-	columns := make([]string, len(t.Columns))
-	for i, c := range t.Columns {
-		columns[i] = c.Name
-		if c.Right {
-			columns[i] = ">" + c.Name
-		}
-	}
 	most := widest
 	if t.Narrow > 0 {
 		most = t.Narrow / 2
 	}
+	var columns []string
 	rows := make([][]string, len(t.Rows))
-	for i, row := range t.Rows {
-		for _, c := range row {
-			rows[i] = append(rows[i], display.Middle(c.plainText(), most))
+	for i, c := range t.Columns {
+		name := c.Name
+		if c.Right {
+			name = ">" + name
+		}
+		empty := t.Narrow > 0 && len(columns) > 0 // such a column would be a table of its own below
+		for _, row := range t.Rows {
+			empty = empty && (i >= len(row) || row[i].plainText() == "")
+		}
+		if empty {
+			continue
+		}
+		columns = append(columns, name)
+		for k, row := range t.Rows {
+			if i < len(row) {
+				rows[k] = append(rows[k], display.Middle(row[i].plainText(), most))
+			}
 		}
 	}
 	var b strings.Builder
