@@ -174,7 +174,7 @@ func (o *compareOptions) check() error {
 
 func (a *app) compare(args []string, o compareOptions) error {
 	r := a.reader(runtime.NumCPU())
-	r.NoPerformance = true // executions are compared, not bootstrapped
+	r.NoPerformance, r.LinesApart = true, true // executions are compared, not bootstrapped
 	r.SaysPrograms = o.output == "" && (o.format == "text" || o.format == "markdown")
 	rules := r.Rules(args...)
 	pattern, err := experiment.ParsePattern(o.key)

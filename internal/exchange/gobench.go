@@ -160,6 +160,41 @@ func (g *goReader) flush() {
 	g.order, g.open = nil, nil
 }
 
+// LinesApart makes each line of Go's benchmark format an execution, if all of a file are from one
+// process, as those of one `go test -count 10`. It returns how many executions the key with the
+// most of them has now; 0: nothing was changed. What differs from one process to the next is in
+// none of them.
+func LinesApart(d *dataset.Dataset) (executions int) {
+	for _, p := range d.Pairs {
+		if d.Format != FormatGo || len(p.Executions) != 1 {
+			return 0
+		}
+		wall, ok := p.Executions[0].Column(dataset.Wall, dataset.NoCore)
+		if !ok {
+			return 0
+		}
+		executions = max(executions, wall.Len())
+	}
+	if executions < 2 {
+		return 0
+	}
+	for i := range d.Pairs {
+		all := d.Pairs[i].Executions[0]
+		d.Pairs[i].Executions = nil
+		wall, _ := all.Column(dataset.Wall, dataset.NoCore)
+		for k := range wall.Len() {
+			e := all
+			e.Number, e.Columns = k+1, nil
+			for _, c := range all.Columns {
+				c.Reals = c.Reals[k : k+1]
+				e.Columns = append(e.Columns, c)
+			}
+			d.Pairs[i].Executions = append(d.Pairs[i].Executions, e)
+		}
+	}
+	return executions
+}
+
 // WriteGo writes the wall times of all completed executions in Go's benchmark format, which
 // benchstat reads: a line per iteration with exact ns/op, preceded by the number of the execution
 // as "pexec:". Per-core columns are summed, and missing values are left out.

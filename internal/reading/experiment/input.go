@@ -35,6 +35,7 @@ type Reader struct {
 	NoPerformance bool                  // see warmup.Options
 	SaysPrograms  bool                  // the output begins with dataset.Info.Programs
 	Visit         func(*results.Record) // if not nil, is called for each record that can be used
+	LinesApart    bool                  // see exchange.LinesApart
 
 	visitPart func(Experiment, *results.Record) // the same, with the directory
 }
@@ -76,6 +77,13 @@ func (r Reader) Read(arg string, o Selection) (Input, error) {
 		return in, err
 	}
 	in.Data.Source = arg
+	if r.LinesApart {
+		if n := exchange.LinesApart(in.Data); n > 0 {
+			r.Message("%s: %d lines of a benchmark are of one process: each counts as an execution, and "+
+				"what differs from one process to the next is in no interval; to measure it, run go test so "+
+				"often with -count 1", arg, n)
+		}
+	}
 	r.reportPrograms(arg, in.Data)
 	r.reportLeftOut(arg, in.Data)
 	err = OnlyKeys(in.Data, pattern)
