@@ -133,6 +133,10 @@ func TestCommandFiles(t *testing.T) {
 	for path, want := range map[string]string{out: "some\n", messages: "err\n"} {
 		must.Equal(t, string(must.Get(os.ReadFile(path))(t)), want)
 	}
+	// a silent program after it does not empty the file
+	command(4, "--output", out, "--also", "2", "echo", "kept", "--silent", "1", "true").do(t).
+		check(t, expect{0, 4, libkrun.StateDone, "", ""})
+	must.Equal(t, string(must.Get(os.ReadFile(out))(t)), "kept\n")
 	// more than a pipe holds
 	command(2, "--output", "pipe", "sh", "-c", "test -p /dev/stdout && head -c 1000000 /dev/zero").do(t).
 		check(t, expect{0, 2, libkrun.StateDone, "", ""})

@@ -232,9 +232,15 @@ func options(pairs ...string) (args []string) {
 	return args
 }
 
-// own are the options of one program.
+// own are the options of one program. The start of the shell must not empty the file that the
+// commands write.
 func (p Plan) own(s Subject) []string {
-	return options("--directory", cmp.Or(s.Dir, p.Dir), "--prepare", s.Prepare, "--conclude", s.Conclude)
+	silent := ""
+	if s.Name == shellName && p.Output != "" {
+		silent = "1"
+	}
+	return options("--directory", cmp.Or(s.Dir, p.Dir), "--prepare", s.Prepare, "--conclude", s.Conclude,
+		"--silent", silent)
 }
 
 // common are the options of all programs.

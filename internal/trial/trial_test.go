@@ -217,6 +217,8 @@ func TestTurns(t *testing.T) {
 		"--runs", "1", "--label", "b", "--directory", "/d", "--prepare", "y", "--also", "3", "sh", "-c", "b",
 		"--runs", "3", "--label", shellName, "--directory", "/d", "--", "sh", "-c", ""}
 	must.EqualList(t, vm.Args, want, "args")
+	p.Output = "out.txt" // which the start of the shell must not empty
+	must.Contain(t, strings.Join(p.turnArgs(), " "), "--label shell-startup --directory /d --silent 1 -- sh", "")
 	must.Equal(t, vm.Iterations, 20*5)
 	e := dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
 		{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore},

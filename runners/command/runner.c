@@ -23,6 +23,7 @@
  *	--conclude COMMAND sh runs it after each run of the program
  *	--runs N           of this program in each round (default 1)
  *	--label TEXT       begins the messages about it
+ *	--silent N         N > 0: --input and --output are not for it
  *	--also N           the next N words are a program, and after it another one follows
  *
  * Several programs run in turns: a round has each of them as often as its --runs say, in a random
@@ -61,13 +62,14 @@ extern char **environ;
 static const char usage[] = "usage: runner [--setup COMMAND] [--cleanup COMMAND] [--warmup N] "
 			    "[--ignore-failure] [--input FILE] [--output FILE] [--messages FILE] [--seed N] "
 			    "[--directory DIR] [--prepare COMMAND] [--conclude COMMAND] [--runs N] "
-			    "[--label TEXT] [--also N WORD...]... [--] PROGRAM [ARGUMENT]...\n";
+			    "[--label TEXT] [--silent N] [--also N WORD...]... [--] PROGRAM [ARGUMENT]...\n";
 
 enum { MOST_PROGRAMS = 128, MOST_RUNS = 1000000 };
 
 struct program {
 	const char *directory, *prepare, *conclude, *label;
 	long runs;	 /* in each round */
+	long silent;	 /* it reads and writes nothing */
 	char **argv;	 /* of the program */
 	char path[4096]; /* of its file */
 };
@@ -101,6 +103,7 @@ static int next(struct options *o)
 		return -1;
 	p->directory = o->n ? p[-1].directory : NULL;
 	p->runs = 1;
+	p->silent = 0;
 	return 0;
 }
 
@@ -118,6 +121,7 @@ static int parse_option(struct options *o, char **argv)
 		{"--prepare", &p->prepare, NULL, 0},   {"--conclude", &p->conclude, NULL, 0},
 		{"--label", &p->label, NULL, 0},	   {"--warmup", NULL, &o->warmup, 0},
 		{"--seed", NULL, &o->seed, 0},	   {"--runs", NULL, &p->runs, 1},
+		{"--silent", NULL, &p->silent, 0},
 	};
 	size_t i;
 
@@ -273,7 +277,7 @@ static int once(const struct options *o, const struct program *p, krun *k, const
 		return EXIT_COMMAND;
 	if (k)
 		(void)krun_begin(k); /* krun_end reports its error too, outside the measurement */
-	err = spawn(&o->files, p->path, p->argv, &status, &used);
+	err = spawn(p->silent ? &o->silent : &o->files, p->path, p->argv, &status, &used);
 	if (k)
 		measured = krun_end(k);
 	if (err) {
