@@ -95,6 +95,13 @@ func wanted(t *testing.T) []string {
 			}
 		}
 	}
+	for _, file := range []string{"pyperformance.py", "ruby-bench/harness.rb", "awfy.py", "awfy.rb",
+		"awfy.lua", "awfy.js", "KrunAwfy.class"} {
+		_, err := os.Stat("../build/libexec/krund/suites/" + file)
+		if err == nil || filepath.Ext(file) != ".class" { // its compiler may be missing
+			all = append(all, prefix+"libexec/krund/suites/"+file)
+		}
+	}
 	for _, name := range []string{"binary_trees", "fannkuch_redux", "fasta", "nbody", "richards",
 		"spectralnorm"} {
 		for _, file := range []string{

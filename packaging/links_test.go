@@ -66,13 +66,16 @@ func prose(t *testing.T, page string) string {
 }
 
 // headings returns the anchors of a page's headings, as forges make them: lower case, without
-// punctuation, with hyphens for spaces.
+// punctuation, with hyphens for spaces; and those that the page names itself.
 func headings(t *testing.T, page string) map[string]bool {
 	t.Helper()
 	anchors := map[string]bool{}
 	for _, match := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(prose(t, page), -1) {
 		name := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(match[1]), "")
 		anchors[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	for _, match := range regexp.MustCompile(`<a id="([a-z-]+)">`).FindAllStringSubmatch(prose(t, page), -1) {
+		anchors[match[1]] = true
 	}
 	return anchors
 }
