@@ -44,12 +44,12 @@ func tooLong(what, name string) error {
 type namer struct {
 	vm, variant string
 	given       map[string]key.Key
-	taken       map[key.Key]bool
+	taken       map[key.Key]int // how often it was asked for
 }
 
 func newNamer(o ImportOptions, vm string) *namer {
 	n := &namer{vm: PlainName(cmp.Or(o.VM, vm)), variant: PlainName(cmp.Or(o.Variant, "default"))}
-	n.given, n.taken = map[string]key.Key{}, map[key.Key]bool{}
+	n.given, n.taken = map[string]key.Key{}, map[key.Key]int{}
 	return n
 }
 
@@ -60,10 +60,11 @@ func (n *namer) key(name string) key.Key {
 	}
 	plain := PlainName(display.Clip(name, mostName))
 	k := key.Key{Benchmark: plain, VM: n.vm, Variant: n.variant}
-	for i := 2; n.taken[k]; i++ {
-		k.Benchmark = fmt.Sprintf("%s_%d", plain, i)
+	for first := k; n.taken[k] > 0; {
+		n.taken[first]++
+		k.Benchmark = fmt.Sprintf("%s_%d", plain, n.taken[first])
 	}
-	n.given[name], n.taken[k] = k, true
+	n.given[name], n.taken[k] = k, 1
 	return k
 }
 

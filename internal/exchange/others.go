@@ -99,7 +99,7 @@ func sniffOther(head []byte) string {
 // readOther reads a file of a format of this file. The errors wrap ErrFormat, or are those of r.
 func readOther(f otherFormat, r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 	g := gatherer{d: &dataset.Dataset{Info: dataset.Info{Format: f.name}}, names: map[string]*namer{},
-		options: o, vm: f.vm, at: map[gathered]int{}}
+		options: o, vm: f.vm, pairs: map[key.Key]int{}, at: map[gathered]int{}}
 	if err := f.read(r, g.add); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.name, err)
 	}
@@ -124,22 +124,32 @@ type gatherer struct {
 	names   map[string]*namer // by VM
 	options ImportOptions
 	vm      string
+	pairs   map[key.Key]int  // index of the pair
 	at      map[gathered]int // index of the execution in its pair
 }
 
 func (g *gatherer) add(at place, values ...float64) error {
 	if err := errors.Join(tooLong("benchmark", at.benchmark), tooLong("VM", at.vm)); err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrFormat, err)
 	}
 	k := g.key(at)
-	column := wallOf(values, at.unit)
+	pair, known := g.pairs[k]
+	if !known {
+		pair = len(g.d.Pairs)
+		g.d.Pairs, g.pairs[k] = append(g.d.Pairs, dataset.Pair{Key: k}), pair
+		if err := g.d.CheckKeys(); err != nil {
+			return fmt.Errorf("%w: %w", ErrFormat, err)
+		}
+	}
+	p, column := &g.d.Pairs[pair], wallOf(values, at.unit)
 	index, known := g.at[gathered{k, at.execution}]
 	if !known {
-		g.d.Add(k, dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{column}})
-		g.at[gathered{k, at.execution}] = len(g.d.Find(k).Executions) - 1
+		g.at[gathered{k, at.execution}] = len(p.Executions)
+		p.Executions = append(p.Executions, dataset.Execution{Number: len(p.Executions) + 1,
+			Outcome: results.Completed, Columns: []dataset.Column{column}})
 		return nil
 	}
-	c := &g.d.Find(k).Executions[index].Columns[0]
+	c := &p.Executions[index].Columns[0]
 	if c.Unit != column.Unit {
 		return fmt.Errorf("%w: %s has values in %s and in %s", ErrFormat, k, c.Unit, column.Unit)
 	}

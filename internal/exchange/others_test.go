@@ -132,6 +132,25 @@ func TestOtherMistakes(t *testing.T) {
 	}
 }
 
+// TestOtherManyNames: too many names are refused, and what names cost does not grow with those
+// before them, also if all look alike.
+func TestOtherManyNames(t *testing.T) {
+	plain := func(n int) string {
+		var b strings.Builder
+		b.WriteString(strings.Join(PlainColumns, ",") + "\n")
+		for i := range n {
+			fmt.Fprintf(&b, "%c%c,1,0,1,ns\n", 0x4e00+i%100, 0x4e00+i/100)
+		}
+		return b.String()
+	}
+	format := otherFormats[len(otherFormats)-1]
+	_, err := readOther(format, strings.NewReader(plain(dataset.MaxKeys+1)), ImportOptions{})
+	must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(err.Error(), "more than 10000 keys"), err)
+	d, err := readOther(format, strings.NewReader(plain(dataset.MaxKeys)), ImportOptions{})
+	must.Do(t, err)
+	must.Equal(t, d.Pairs[dataset.MaxKeys-1].Key.Benchmark, "___10000", "the last name")
+}
+
 func FuzzOthers(f *testing.F) {
 	for _, c := range otherFiles {
 		f.Add([]byte(c.text))
