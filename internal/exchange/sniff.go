@@ -131,6 +131,9 @@ func pathsOf(text []byte) jsonPaths {
 			if delimiter == '[' {
 				path += "[]"
 			}
+			if len(open) > pathDepth {
+				path = "" // not looked for; in the deepest, all paths would be as long as the text
+			}
 			if at != nil {
 				at.name = ""
 			}

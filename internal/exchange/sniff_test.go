@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -41,6 +42,18 @@ func TestSniff(t *testing.T) {
 	} {
 		must.Equal(t, Sniff([]byte(text)), want)
 	}
+}
+
+// TestSniffDeep: what the beginning of a file costs does not grow with the square of its depth.
+func TestSniffDeep(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for _, opening := range []string{"[", `{"a":`} {
+		must.Equal(t, Sniff([]byte(strings.Repeat(opening, SniffSize/len(opening)))), "")
+	}
+	runtime.ReadMemStats(&after)
+	const most = 256 << 20
+	must.Be(t, after.TotalAlloc-before.TotalAlloc < most, "bytes:", after.TotalAlloc-before.TotalAlloc)
 }
 
 func FuzzSniff(f *testing.F) {
