@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,10 +136,13 @@ func (p *Pages) event(r *http.Request, f Frame) (any, error) {
 	return page, nil
 }
 
+// revisionName is what a shell takes as it is: people copy it, and labels are from machines.
+var revisionName = regexp.MustCompile(`^[0-9A-Za-z_./]{1,40}$`)
+
 // revision returns the revision of a version's label, which ends with the number of its night.
 func revision(label string) (string, bool) {
 	label, _, _ = strings.Cut(label, " (")
-	return label, label != "" && !strings.ContainsAny(label, " '\"\\$`;&|<>-") && len(label) <= 40
+	return label, revisionName.MatchString(label)
 }
 
 // mayMuteEvent reports whether someone may mute an event: the owner of the experiment with which it
@@ -198,7 +202,7 @@ func checkTriage(t database.Triage) error {
 		text = "The owner's name is too long, or has other characters than printable ones of ASCII."
 	case len(t.Note) > mostNote || len(t.Reason) > mostNote || !api.IsText(t.Note) || !api.IsText(t.Reason):
 		text = "A note is a text of at most 4000 bytes."
-	case t.Link != "" && (err != nil || len(t.Link) > mostLink || link.Host == "" ||
+	case t.Link != "" && (err != nil || len(t.Link) > mostLink || link.Host == "" || !api.IsText(t.Link) ||
 		link.Scheme != "https" && link.Scheme != "http"):
 		text = "The link is an address of at most 500 bytes that begins with https:// or http://."
 	default:

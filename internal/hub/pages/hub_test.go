@@ -471,6 +471,18 @@ func testHistoryPage(t *testing.T, at string) {
 	must.Contain(t, text, "nothing changed", "a muted event is on the front page")
 }
 
+// TestBisectCommand: no name of a version or machine makes another command of the one to copy.
+func TestBisectCommand(t *testing.T) {
+	for label, want := range map[string]bool{"v1.0/a_b (2)": true, "a\nreboot": false, "a\trm": false,
+		"a(b)": false, "#": false, "*": false, "": false, strings.Repeat("a", 41): false} {
+		_, ok := revision(label)
+		must.Equal(t, ok, want, label)
+	}
+	page := EventPage{Bisect: "v1 v2"}
+	page.Writes, page.Machine = true, "m;reboot"
+	must.Contain(t, render(t, page), "bisect v1 v2 --to &#39;m;reboot&#39; ...")
+}
+
 // TestTriage: a user says what an event is, its owner and an admin mute it, and what was changed is
 // kept; what is wrong is refused.
 func TestTriage(t *testing.T) { dbtest.OnEach(t, testTriage) }
@@ -500,6 +512,7 @@ func testTriage(t *testing.T, at string) {
 		{berta, "/events/v1", good, http.StatusSeeOther},
 		{berta, "/events/v1", with("state", "done"), http.StatusBadRequest},
 		{berta, "/events/v1", with("link", "javascript:alert(1)"), http.StatusBadRequest},
+		{berta, "/events/v1", with("link", "https://issues.example/\xff"), http.StatusBadRequest},
 		{berta, "/events/v1", with("owner", "a/b"), http.StatusBadRequest},
 		{berta, "/events/v1", with("note", strings.Repeat("x", 4001)), http.StatusBadRequest},
 		{berta, "/events/none", good, http.StatusNotFound},

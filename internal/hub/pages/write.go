@@ -105,6 +105,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"plural":   display.Count,
 	"left":     left,
 	"plain":    display.PlainLine,
+	"shell":    func(s string) string { return display.ShellQuote(clean(s)) },
 	"series":   historyAddress,
 	"percent":  func(ratio float64) string { return fmt.Sprintf("%+.1f%%", 100*(ratio-1)) },
 	"moment":   moment,
