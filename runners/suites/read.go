@@ -60,6 +60,9 @@ func (t *tree) pyperformance(dir, file string, f *Found) error {
 			}
 		}
 	}
+	if err == nil && nested(text) {
+		err = errors.New("it is too large or too deeply nested to describe a benchmark")
+	}
 	if err == nil {
 		_, err = toml.Decode(text, &is)
 	}
@@ -81,6 +84,21 @@ func (t *tree) pyperformance(dir, file string, f *Found) error {
 	}
 	return t.script(Benchmark{Name: name, Files: python(script), Options: tool.ExtraOpts,
 		Requires: is.Project.Python}, f)
+}
+
+// nested reports whether the time to decode a TOML text could grow with the square of its size: by
+// inline tables in each other, and by keys of many parts.
+func nested(text string) bool {
+	const mostText, mostTables, mostParts = 64 << 10, 100, 100
+	if len(text) > mostText || strings.Count(text, "{") > mostTables {
+		return true
+	}
+	for line := range strings.Lines(text) {
+		if strings.Count(line, ".") > mostParts {
+			return true
+		}
+	}
+	return false
 }
 
 // readPyperf reads a directory of scripts that import pyperf.

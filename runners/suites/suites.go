@@ -18,6 +18,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 )
 
@@ -93,7 +94,14 @@ type Found struct {
 
 // Read reads the suite in a directory. The error says what is wrong, where, and what to do.
 func (s Suite) Read(directory string) (Found, error) {
-	root, err := os.OpenRoot(directory)
+	info, err := os.Stat(directory)
+	if err == nil && !info.IsDir() { // opening a FIFO would wait
+		err = syscall.ENOTDIR
+	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(directory)
+	}
 	if err != nil {
 		return Found{}, fmt.Errorf("%s is no directory of a suite (%w); write where %s was unpacked",
 			directory, cause(err), s.Name)
@@ -179,9 +187,14 @@ type tree struct {
 	left int64 // bytes that may still be read
 }
 
+// open does not wait for the other end of a FIFO.
+func (t *tree) open(name string) (*os.File, error) {
+	return t.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // list returns the names in a directory, sorted.
 func (t *tree) list(dir string) ([]string, error) {
-	file, err := t.root.Open(dir)
+	file, err := t.open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, cause(err))
 	}
@@ -216,7 +229,7 @@ func (t *tree) text(name string) (string, error) {
 	if err != nil {
 		return "", cause(err)
 	}
-	file, err := t.root.Open(name)
+	file, err := t.open(name)
 	if err != nil {
 		return "", cause(err)
 	}

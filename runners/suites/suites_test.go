@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"krund/rig/must"
@@ -174,4 +175,25 @@ func TestPublished(t *testing.T) {
 		must.Be(t, strings.Contains(names(f), c.has), names(f))
 		t.Logf("%s: %d benchmarks", c.name, len(f.Benchmarks))
 	}
+}
+
+// TestSlow: no FIFO is waited for, and no description of a benchmark takes long to read.
+func TestSlow(t *testing.T) {
+	s, _ := suites.Lookup("pyperformance")
+	dir := t.TempDir()
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "bm_fifo"), 0o644))
+	for name, text := range map[string]string{
+		"bm_keys":   "a" + strings.Repeat(".a", 30000) + " = 1\n",
+		"bm_tables": "a = " + strings.Repeat("{a = ", 10000),
+		"bm_large":  strings.Repeat("#\n", 100000),
+	} {
+		must.Do(t, os.Mkdir(filepath.Join(dir, name), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name, "pyproject.toml"), []byte(text), 0o644))
+	}
+	f, err := s.Read(dir)
+	must.Do(t, err)
+	text := strings.Join(f.LeftOut, "\n")
+	must.Be(t, strings.Contains(text, "bm_fifo") && strings.Count(text, "too deeply nested") == 3, text)
+	_, err = s.Read(filepath.Join(dir, "bm_fifo"))
+	must.Be(t, err != nil && strings.Contains(err.Error(), "is no directory of a suite"), err)
 }
