@@ -1,12 +1,13 @@
 // Hubdemo shows the hub with simulated machines, without root and without reboots: it starts
-// krunhub in a temporary directory, lets machines join, submits an experiment that they share, and
-// prints the verdict. `make hub-demo` runs it:
+// krunhub in a temporary directory, lets machines join, submits simulated nights and an experiment
+// that they share, and prints what the hub says of both. `make hub-demo` runs it:
 //
 //	hubdemo BIN EXPERIMENT.toml
 //
 // A machine here is a goroutine with a directory of its own. It does what krunctl hub ship and
 // krund do on a real one: it asks the hub for an experiment, unpacks it, runs krund, and ships the
-// records while krund runs. With HUB_DEMO_STAY=1 the hub stays until Ctrl-C.
+// records while krund runs. Records of nights are simulated. In a terminal, and with
+// HUB_DEMO_STAY=1, the hub stays until Ctrl-C.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -28,6 +30,8 @@ import (
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/api"
+	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
 	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
 	"krund/internal/reading/experiment"
@@ -77,31 +81,74 @@ func run(ctx context.Context, bin, config string) error {
 	defer all.Wait()
 	defer stop()
 	for i := range machines {
-		client, err := d.join(ctx, fmt.Sprintf("bench-%d", i+1))
+		client, err := d.join(ctx, nameOf(i))
 		if err != nil {
 			return err
 		}
 		all.Go(func() { client.work(working) })
 	}
-	id, err := d.krunctl(ctx, io.Discard, "submit", config, "--to", pool, "--machines",
+	if err := d.show(ctx, config); err != nil {
+		return err
+	}
+	stay := os.Getenv("HUB_DEMO_STAY") == "1"
+	if terminal, err := os.Stdout.Stat(); err == nil && terminal.Mode()&os.ModeCharDevice != 0 {
+		stay = true
+	}
+	if !stay {
+		fmt.Fprintf(os.Stdout, "\nHUB_DEMO_STAY=1 keeps the hub until Ctrl-C; it was at %s\n", d.url)
+		return nil
+	}
+	fmt.Fprintf(os.Stdout, "\nThe hub stays until Ctrl-C; log in with %s:\n%s\n", d.token, d.url)
+	<-ctx.Done()
+	return nil
+}
+
+// show submits the nights and an experiment that is measured, and prints what the hub says.
+func (d *demo) show(ctx context.Context, config string) error {
+	client := &api.Client{URL: d.url, Token: d.token}
+	if err := submitNights(ctx, client, filepath.Join(d.dir, "nights")); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stdout, "%d machines share %d simulated nights: %s/history\n", machines, nights, d.url)
+	id, err := d.krunctl(ctx, io.Discard, "hub", "submit", config, "--to", pool, "--machines",
 		fmt.Sprint(machines))
 	if err != nil {
 		return err
 	}
 	id = strings.TrimSpace(id[strings.LastIndexByte(strings.TrimSpace(id), '\n')+1:])
-	fmt.Fprintf(os.Stdout, "%d machines share experiment %s: %s/experiments/%s\n", machines, id, d.url, id)
-	if _, err := d.krunctl(ctx, os.Stdout, "wait", id); err != nil {
+	fmt.Fprintf(os.Stdout, "They share experiment %s: %s/experiments/%s\n", id, d.url, id)
+	if _, err := d.krunctl(ctx, io.Discard, "hub", "wait", id); err != nil {
 		return err
 	}
-	if _, err := d.krunctl(ctx, os.Stdout, "compare", "--fail-on=never", id); err != nil {
+	events, err := awaitEvents(ctx, client)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stdout, "\nThe experiment, its report and its comparison: %s/experiments/%s\n", d.url, id)
-	if os.Getenv("HUB_DEMO_STAY") == "1" {
-		fmt.Fprintln(os.Stdout, "The hub stays until Ctrl-C.")
-		<-ctx.Done()
+	fmt.Fprintln(os.Stdout, "\nWhat the hub has found:")
+	for _, e := range events {
+		fmt.Fprintln(os.Stdout, "  "+jobs.EventText(&e))
 	}
 	return nil
+}
+
+// awaitEvents waits until the hub has found the events of the nights: one of each machine, and one
+// more of one machine.
+func awaitEvents(ctx context.Context, client *api.Client) ([]database.Event, error) {
+	const patience = 3 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		var answer struct {
+			Events []database.Event `json:"events"`
+		}
+		err := client.Do(ctx, http.MethodGet, "/api/v1/events?name="+nightly, nil, &answer)
+		if err != nil || len(answer.Events) > machines {
+			return answer.Events, err
+		}
+		if err := (sysroot.RealClock{}).Sleep(ctx, interval); err != nil {
+			return nil, fmt.Errorf("the hub has found %d events: %w", len(answer.Events), err)
+		}
+	}
 }
 
 // startHub starts krunhub, and reads its address and the first token.
@@ -151,6 +198,8 @@ func (d *demo) krunctl(ctx context.Context, show io.Writer, args ...string) (str
 	return out.String(), nil
 }
 
+func nameOf(machine int) string { return fmt.Sprintf("bench-%d", machine+1) }
+
 // machine is a simulated machine.
 type machine struct {
 	*demo
@@ -176,14 +225,26 @@ func (m *machine) status() api.Status {
 func (m *machine) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		receipt, err := m.client.Ship(ctx, api.Ship{Status: m.status()}, nil)
-		if err == nil && receipt.Orders.Next != nil {
-			err = m.execute(ctx, *receipt.Orders.Next)
+		if next := receipt.Orders.Next; err == nil && next != nil {
+			if next.Name == nightly {
+				err = measureNight(ctx, m.client, m.name, m.place(*next), *next)
+			} else {
+				err = m.execute(ctx, *next)
+			}
+			if err == nil {
+				continue
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			fmt.Fprintf(os.Stderr, "%s: %v\n", m.name, err)
 		}
 		_ = sysroot.RealClock{}.Sleep(ctx, interval) // ctx is looked at above
 	}
+}
+
+// place is the machine's directory of an experiment.
+func (m *machine) place(next api.Next) string {
+	return filepath.Join(m.dir, m.name+"-"+next.Experiment)
 }
 
 // execute runs the machine's part of an experiment, and ships its records while it runs.
@@ -196,7 +257,7 @@ func (m *machine) execute(ctx context.Context, next api.Next) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(m.dir, m.name+"-"+next.Experiment)
+	dir := m.place(next)
 	manifest, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
 		return config.WithShard(text, next.Index, next.Count), nil
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"krund/internal/analysis/history"
 	"krund/internal/display"
@@ -29,6 +30,10 @@ type Histories struct {
 	Krunctl string         // the program that reduces executions to values
 	Log     *slog.Logger
 }
+
+// reduceEvery is how often experiments are looked for that have ended: their pages have no result
+// before.
+const reduceEvery = 10 * time.Second
 
 // Bounds of what machines can put into a history.
 const (

@@ -129,9 +129,9 @@ func periodic() []*river.PeriodicJob {
 		river.NewPeriodicJob(river.PeriodicInterval(lookEvery), func() (river.JobArgs, *river.InsertOpts) {
 			return overdueArgs{}, nil
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
-		river.NewPeriodicJob(river.PeriodicInterval(lookEvery), func() (river.JobArgs, *river.InsertOpts) {
+		river.NewPeriodicJob(river.PeriodicInterval(reduceEvery), func() (river.JobArgs, *river.InsertOpts) {
 			return historyArgs{}, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByState: underWay}}
-		}, nil),
+		}, &river.PeriodicJobOpts{RunOnStart: true}),
 		river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) {
 			return cleanArgs{}, nil
 		}, &river.PeriodicJobOpts{RunOnStart: true}),
