@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -76,8 +77,12 @@ func LoadEditions(fsys durable.FS, path string) ([]Edition, error) {
 		err = checkEditions(file.Editions)
 	}
 	if err != nil {
+		remedy := ", or remove it: the newest record and the fingerprint then say so"
+		if bytes.Contains(text, []byte(`"config":`)) {
+			remedy = ": nothing else says in which stages the experiment grew"
+		}
 		return nil, fmt.Errorf("%s does not say which programs the experiment measures: %w; restore it from "+
-			"a copy, or remove it: the newest record and the fingerprint then say so", path, err)
+			"a copy%s", path, err, remedy)
 	}
 	return file.Editions, nil
 }
@@ -92,7 +97,8 @@ func checkEditions(editions []Edition) error {
 		case e.Number > MaxEdition:
 			return fmt.Errorf("edition %d is none that krund can have made: they end with %d", e.Number,
 				MaxEdition)
-		case e.From < last.From || e.From > schedule.MaxSlots || e.From > 0 && e.Config == "":
+		case e.Config == "" && e.From == 0: // it did not grow: changed programs were accepted
+		case e.From < last.From || e.From > schedule.MaxSlots || e.Config == "":
 			return fmt.Errorf("edition %d grows from slot %d on, and edition %d from slot %d on", e.Number,
 				e.From, last.Number, last.From)
 		case i > 0 && e.Config != "" && editions[0].Config == "":
@@ -270,12 +276,33 @@ func (e Edition) Compare(now map[string]Program, names []string) (changes []Chan
 				grown.Programs[name] = is
 			}
 		case known && there, comesWith && ownerThere:
-			changes = append(changes, fileChanges(name, was, is)...)
+			found := fileChanges(name, was, is)
+			if slices.ContainsFunc(found, func(c Change) bool { return !e.added(c, now) }) {
+				changes = append(changes, found...)
+			} else {
+				grown.Programs[name] = is
+			}
 		case there:
 			grown.Programs[name] = is
 		}
 	}
 	return changes, grown
+}
+
+// added reports whether a change is that an entry of another key came, which this edition does not
+// know, or knows with this content.
+func (e Edition) added(c Change, now map[string]Program) bool {
+	if c.Was != "" || !strings.HasSuffix(c.Name, otherFiles) {
+		return false
+	}
+	for name, is := range now {
+		_, comesWith := ownerOf(name)
+		entry := strings.HasPrefix(name, Prefix+benchmarks) && !comesWith && is.Files[c.File] != ""
+		if was := e.Programs[name].SHA256; entry && (was == "" || was == is.SHA256) {
+			return true
+		}
+	}
+	return false
 }
 
 // ownerOf returns the program with which the files of a name come, if they do.

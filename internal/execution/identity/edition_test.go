@@ -32,11 +32,15 @@ func TestCompare(t *testing.T) {
 		return m
 	}
 	all := programs(vm, one("vm"), libraries, two("A", "B"), entry, one("entry"), files, one("more"))
-	with := func(name string, p Program) map[string]Program {
-		m := maps.Clone(all)
+	withProgram := func(to map[string]Program, name string, p Program) map[string]Program {
+		m := maps.Clone(to)
 		m[name] = p
 		return m
 	}
+	with := func(name string, p Program) map[string]Program { return withProgram(all, name, p) }
+	entryOf := func(content string) Program { return Program{content, map[string]string{"/a": content}} }
+	const second = "program.benchmark.b.w" // beside the first entry
+	beside := withProgram(with(files, entryOf("c")), second, entryOf("c"))
 	without := func(names ...string) map[string]Program {
 		m := maps.Clone(all)
 		for _, name := range names {
@@ -71,6 +75,15 @@ func TestCompare(t *testing.T) {
 			programs(vm, one("vm"), libraries, two("A", "C")), nil,
 			"/x old vm, one of /a and 1 other files (vm.C.libraries) AB AC",
 			programs(vm, Program{"old", nil}, libraries, Program{"AB", nil})},
+		{"a key beside was added", without(files), beside, nil, "", beside},
+		{"and another file came", without(files), withProgram(beside, files, two("c", "helper")), nil,
+			"/a  c, /b  helper", withProgram(without(files), second, beside[second])},
+		{"the entry of the key beside has changed", beside,
+			withProgram(withProgram(beside, second, entryOf("d")), files, entryOf("d")), nil,
+			"/a c d, /a c d", beside},
+		{"it was removed and is another one", withProgram(beside, files, one("more")),
+			withProgram(beside, second, entryOf("d")), nil, "/a  c, /x more , /a c d",
+			withProgram(beside, files, one("more"))},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			changes, grown := Edition{Number: 3, Programs: test.was}.Compare(test.now, test.names)
@@ -176,6 +189,7 @@ func TestEditionsOfAFile(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"edition": 1}, {"edition": 3}`:                                                               "",
 		`{"edition": 1, "config": "a"}, {"edition": 2, "config": "b", "from_slot": 4}`:                 "",
+		`{"edition": 1, "config": "a"}, {"edition": 2, "config": "b", "from_slot": 4}, {"edition": 3}`: "",
 		`{"edition": 9223372036854775807}`:                                                             "none that krund can have made",
 		`{"edition": 1}, {"edition": 1000000}`:                                                         "none that krund can have made",
 		`{"edition": 0}`:                                                                               "edition 0 follows another one",
@@ -193,6 +207,8 @@ func TestEditionsOfAFile(t *testing.T) {
 			must.Do(t, err, text)
 		} else {
 			must.Refuse(t, err, want, text)
+			grew := strings.Contains(text, "config")
+			must.Equal(t, strings.Contains(err.Error(), "remove it"), !grew, "advises to remove", text)
 		}
 	}
 	_, err := Next([]Edition{{Number: MaxEdition}}, time.Now())
@@ -214,4 +230,24 @@ func TestAGrownExperimentHasOneNumber(t *testing.T) {
 		others, _ := latest.Others()
 		must.Equal(t, len(others) > 0, want > 0, "others with an accepted change", accepted)
 	}
+}
+
+// TestAnAddedKeyBesideIsNoOtherProgram: executions from before a key was added to the same
+// directory stay those of the same program when a change elsewhere is accepted later.
+func TestAnAddedKeyBesideIsNoOtherProgram(t *testing.T) {
+	const entry, second = "program.benchmark.b.v", "program.benchmark.b.w"
+	file := func(path string) Program { return Program{path, map[string]string{path: path}} }
+	first := map[string]Program{entry: file("/v")}
+	grown := map[string]Program{entry: file("/v"), entry + ".files": file("/w"), second: file("/w")}
+	latest := Latest{Editions: []Edition{{Number: 1, Programs: first, Config: "a"},
+		{Number: 2, Programs: grown, Config: "b"}, {Number: 3, Programs: grown}}}
+	for i := range 3 {
+		latest.Add(&results.Record{Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Slot: i, Attempt: 1,
+			Pexec: i + 1, Edition: i + 1})
+	}
+	others, remark := latest.Others()
+	must.Equal(t, len(others), 0, remark)
+	latest.Editions[2].Programs = map[string]Program{entry: file("/x"), second: file("/w")}
+	others, _ = latest.Others()
+	must.Equal(t, len(others), 2, "executions before another entry was accepted")
 }

@@ -70,9 +70,12 @@ func put(files map[string][]string, name string, paths []string) {
 	}
 }
 
+// benchmarks begins the names of entries.
+const benchmarks = "benchmark."
+
 func vmName(k key.Key) string { return "vm." + withArm(k.VM, k) }
 
-func benchmarkName(k key.Key) string { return "benchmark." + k.Benchmark + "." + k.VariantArm() }
+func benchmarkName(k key.Key) string { return benchmarks + k.Benchmark + "." + k.VariantArm() }
 
 func withArm(name string, k key.Key) string {
 	return key.Key{Variant: name, Arm: k.Arm}.VariantArm()

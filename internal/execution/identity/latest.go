@@ -165,17 +165,17 @@ func (l *Latest) others(k key.Key) (list []results.Name, last int, changes []Cha
 	return list, last, changes
 }
 
-// accepted returns the number of the edition whose programs an edition has: that of the last one at
-// which the experiment did not only grow.
+// accepted returns the number of the edition whose programs an edition has: that of the last one up
+// to the next at which the experiment did not only grow. It knows most about these programs.
 func (l *Latest) accepted(edition int) int {
 	i, known := l.find(edition)
-	for known && i > 0 && l.Editions[i].Config != "" {
-		i--
+	if !known {
+		return edition
 	}
-	if known {
-		return l.Editions[i].Number
+	for i+1 < len(l.Editions) && l.Editions[i+1].Config != "" {
+		i++
 	}
-	return edition
+	return l.Editions[i].Number
 }
 
 func (l *Latest) find(edition int) (i int, known bool) {
@@ -187,7 +187,7 @@ func (l *Latest) find(edition int) (i int, known bool) {
 // programs returns what an execution ran, of these names only: an edition has the programs of all
 // keys.
 func (l *Latest) programs(r run, names []string) Edition {
-	i, known := l.find(r.edition)
+	i, known := l.find(l.accepted(r.edition))
 	if !known {
 		return Adopt(r.edition, r.hashes, nil)
 	}
