@@ -52,10 +52,11 @@ func (db *DB) ContentVersion(ctx context.Context, experiment string) (string, er
 
 // Active returns the experiments that run or wait, those that run first, the others in the order in
 // which they are served.
-func (db *DB) Active(ctx context.Context, limit int) ([]Experiment, error) {
+func (db *DB) Active(ctx context.Context, skip, limit int) ([]Experiment, error) {
 	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
 		WHERE state IN ('running', 'queued')
-		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, priority DESC, created, id LIMIT $1`, limit)
+		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, priority DESC, created, id LIMIT $1 OFFSET $2`,
+		limit, skip)
 }
 
 // ExperimentsBefore returns at most limit experiments, the newest first: those that were created
@@ -220,11 +221,12 @@ func (db *DB) Raise(ctx context.Context, tx *sql.Tx, a Alert) (bool, error) {
 	return muted <= stamp(db.now()), nil
 }
 
-// Alerts returns at most limit alerts, open ones first, then the newest; those of one experiment
-// unless it is "".
-func (db *DB) Alerts(ctx context.Context, experiment string, limit int) ([]Alert, error) {
+// Alerts returns at most limit alerts after those that are skipped, open ones first, then the
+// newest; those of one experiment unless it is "".
+func (db *DB) Alerts(ctx context.Context, experiment string, skip, limit int) ([]Alert, error) {
 	return list(ctx, db.Read, scanAlert, `SELECT `+alertColumns+` WHERE $1 = '' OR a.experiment = $1
-		ORDER BY CASE a.state WHEN 'open' THEN 0 ELSE 1 END, a.created DESC, a.id LIMIT $2`, experiment, limit)
+		ORDER BY CASE a.state WHEN 'open' THEN 0 ELSE 1 END, a.created DESC, a.id LIMIT $2 OFFSET $3`,
+		experiment, limit, skip)
 }
 
 const alertColumns = `a.id, a.kind, a.subject, a.machine, a.experiment, a.text, a.state, a.muted, a.created,

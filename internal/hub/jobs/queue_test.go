@@ -241,7 +241,7 @@ func testAlertOfSilence(t *testing.T, at string) {
 		n, err := b.DB.OpenAlerts(t.Context())
 		must.Be(t, n == 0 && err == nil, n, "alerts of a machine that reports", err)
 		silent(want)
-		alerts, err := b.DB.Alerts(t.Context(), id, 10)
+		alerts, err := b.DB.Alerts(t.Context(), id, 0, 10)
 		if err != nil || len(alerts) != i+1 || alerts[0].State != "open" || alerts[0].Subject != "lab1" {
 			t.Fatalf("%+v, %v", alerts, err)
 		}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"krund/internal/analysis/compare"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
@@ -115,7 +114,7 @@ func slots(p api.Progress) string {
 
 func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = "Queue", "queue", true
-	list, err := p.db.Active(r.Context(), mostListed)
+	list, err := p.db.Active(r.Context(), skipped(r), mostListed)
 	if err != nil {
 		return nil, err
 	}
@@ -123,14 +122,14 @@ func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	more := -len(list)
+	more := -skipped(r) - len(list)
 	for _, c := range counts {
 		if c.Kind == "experiment" && (c.State == database.Queued || c.State == database.Running) {
 			more += int(c.N)
 		}
 	}
 	jobs, err := p.jobs(r, list)
-	return Queue{f, jobs, max(more, 0)}, err
+	return Queue{f, jobs, max(more, 0), nextPart(r, len(list), mostListed)}, err
 }
 
 // jobs returns experiments with their progress.
@@ -163,7 +162,7 @@ func (p *Pages) experiments(r *http.Request, f Frame) (any, error) {
 	page := Experiments{Frame: f, List: jobs}
 	if len(list) == mostListed {
 		last := list[len(list)-1]
-		page.Next = "/experiments?" + url.Values{"after": {last.ID},
+		page.Next = r.URL.EscapedPath() + "?" + url.Values{"after": {last.ID},
 			"before": {strconv.FormatInt(last.Created.UnixMicro(), 10)}}.Encode()
 	}
 	return page, err
@@ -200,8 +199,15 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 		}
 		page.Others = append([]Choice{{"", "its arms"}}, others...)
 	}
-	if err := p.answerTo(r.Context(), x.ID, &page); err != nil {
+	result, err := p.resultOf(r.Context(), x)
+	if err != nil {
 		return nil, err
+	}
+	page.Answer, page.Levels = result.Answer, result.Levels
+	if c := result.Comparison; c != nil && len(c.Changes) > 0 {
+		if page.Picture, err = report.CompareSVG(c); err != nil {
+			return nil, err
+		}
 	}
 	const most = 20
 	events, err := p.db.Events(r.Context(), database.EventFilter{Experiment: x.ID}, 0, most)
@@ -209,20 +215,26 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 	return page, err
 }
 
-// answerTo adds what an experiment has shown. It is the hub's own text.
-func (p *Pages) answerTo(ctx context.Context, id string, page *ExperimentPage) error {
-	a, err := p.db.Answer(ctx, id)
-	page.Answer = a.Text
+// result is what an experiment has shown.
+func (p *Pages) result(r *http.Request, _ Frame) (any, error) {
+	x, err := p.db.Experiment(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return p.resultOf(r.Context(), x)
+}
+
+// resultOf returns what an experiment has shown. It is the hub's own text.
+func (p *Pages) resultOf(ctx context.Context, x database.Experiment) (Result, error) {
+	a, err := p.db.Answer(ctx, x.ID)
+	result := Result{ID: x.ID, Name: x.Name, State: stateOf(x.State), Answer: a.Text}
 	if err == nil && a.Levels != "" {
-		err = json.Unmarshal([]byte(a.Levels), &page.Levels)
+		err = json.Unmarshal([]byte(a.Levels), &result.Levels)
 	}
 	if err == nil && a.Comparison != "" {
-		var r compare.Result
-		if err = json.Unmarshal([]byte(a.Comparison), &r); err == nil && len(r.Changes) > 0 {
-			page.Picture, err = report.CompareSVG(&r)
-		}
+		err = json.Unmarshal([]byte(a.Comparison), &result.Comparison)
 	}
-	return err
+	return result, err
 }
 
 // mostFailures is how many failures of an experiment are listed.
@@ -309,10 +321,16 @@ func (p *Pages) Delete(ctx context.Context, id, by string) error {
 	return err
 }
 
+// alerts lists alerts.
+func (p *Pages) alerts(r *http.Request, _ Frame) (any, error) {
+	list, err := p.alertList(r, skipped(r), mostListed)
+	return Alerts{list, nextPart(r, len(list), mostListed)}, err
+}
+
 // alertList returns the newest alerts of machines, those that are open first.
-func (p *Pages) alertList(r *http.Request, most int) ([]Alert, error) {
-	list, err := p.db.Alerts(r.Context(), "", most)
-	var alerts []Alert
+func (p *Pages) alertList(r *http.Request, skip, most int) ([]Alert, error) {
+	list, err := p.db.Alerts(r.Context(), "", skip, most)
+	alerts := []Alert{}
 	for _, a := range list {
 		one := Alert{ID: a.ID, Raised: a.Created, State: State{a.State, "bad"},
 			Subject: Link{Text: a.Subject}, Text: a.Text, Muted: a.Muted.After(p.db.Now()),

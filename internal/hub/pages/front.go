@@ -34,7 +34,7 @@ func (p *Pages) front(r *http.Request, f Frame) (any, error) {
 		return nil, err
 	}
 	page.Events = eventRows(events, f.Now)
-	active, err := p.db.Active(r.Context(), mostOnFront)
+	active, err := p.db.Active(r.Context(), 0, mostOnFront)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (p *Pages) front(r *http.Request, f Frame) (any, error) {
 
 // unwell adds the machines and experiments that need somebody.
 func (p *Pages) unwell(r *http.Request, page *Front) error {
-	alerts, err := p.alertList(r, mostOnFront)
+	alerts, err := p.alertList(r, 0, mostOnFront)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func machineLink(name string) Link { return Link{name, "/machines/" + url.PathEs
 // machines lists machines, those that follow ?after=, a name.
 func (p *Pages) machines(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = "Machines", "machines", true
-	page := Machines{Frame: f}
+	page := Machines{Frame: f, List: []Machine{}}
 	var ids []string
 	err := p.db.EachMachine(r.Context(), r.FormValue("after"), mostListed, func(m database.Machine) {
 		page.List, ids = append(page.List, newMachine(m, f.Now)), append(ids, m.ID)
@@ -37,7 +37,7 @@ func (p *Pages) machines(r *http.Request, f Frame) (any, error) {
 		return nil, err
 	}
 	if len(ids) == mostListed {
-		page.Next = "/machines?" + url.Values{"after": {page.List[mostListed-1].Text}}.Encode()
+		page.Next = r.URL.EscapedPath() + "?" + url.Values{"after": {page.List[mostListed-1].Text}}.Encode()
 	}
 	for i := range page.List {
 		if err := p.complete(r.Context(), &page.List[i], ids[i]); err != nil {

@@ -24,78 +24,88 @@ type Frame struct {
 }
 
 // Link is a text that leads somewhere. Address "" is text alone.
-type Link struct{ Text, Address string }
+type Link struct {
+	Text    string `json:"name"`
+	Address string `json:"page"` // on this hub
+}
 
 // State is a word with a class for its color: "good", "busy", "bad", "idle".
 type State struct{ Text, Class string }
 
+// MarshalText is the word.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.Text), nil }
+
 // Machines is the list of all machines.
 type Machines struct {
-	Frame
-	List  []Machine
-	Total int    // machines of the hub
-	Next  string // address of the next part of the list; "": this is the end
+	Frame `json:"-"`
+	List  []Machine `json:"machines"`
+	Total int       `json:"total"` // machines of the hub
+	Next  string    `json:"next"`  // address of the next part of the list; "": this is the end
 }
 
 // Machine is a line of Machines, and the head of MachinePage.
 type Machine struct {
 	Link
-	Pool       string
-	State      State
-	Experiment Link          // that it runs now; "" none
-	Seen       time.Time     // last message; zero: never
-	Booted     time.Time     // start of its last boot that the hub knows; zero: unknown
-	Controls   int           // that were checked in its last record; 0: unknown
-	Unfit      []string      // of these, those that were not as wanted
-	Warnings   []string      // other problems that it reported last
-	More       int           // of both, those that are on the machine's page only
-	Noise      string        // summary of its noise certificate; "": none
-	Left       time.Duration // until its experiment is done; 0: unknown
+	Pool       string        `json:"pool"`
+	State      State         `json:"state"`
+	Experiment Link          `json:"experiment"` // that it runs now; "" none
+	Seen       time.Time     `json:"seen"`       // last message; zero: never
+	Booted     time.Time     `json:"booted"`     // start of its last boot that the hub knows; zero: unknown
+	Controls   int           `json:"controls"`   // that were checked in its last record; 0: unknown
+	Unfit      []string      `json:"unfit"`      // of these, those that were not as wanted
+	Warnings   []string      `json:"warnings"`   // other problems that it reported last
+	More       int           `json:"more"`       // of both, those that are on the machine's page only
+	Noise      string        `json:"noise"`      // summary of its noise certificate; "": none
+	Left       time.Duration `json:"left_ns"`    // until its experiment is done; 0: unknown
 }
 
 // MachinePage is about one machine.
 type MachinePage struct {
-	Frame
+	Frame `json:"-"`
 	Machine
-	Power  []database.PowerAct // the newest first
-	Facts  []Fact
-	Shares []ShareRow // of experiments, the newest first
+	Power  []database.PowerAct `json:"power"` // the newest first
+	Facts  []Fact              `json:"facts"`
+	Shares []ShareRow          `json:"experiments"` // its parts of them, the newest first
 }
 
 // Fact is a named value.
-type Fact struct{ Name, Value string }
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
 
 // Queue is what waits and what runs, in the order in which it is served.
 type Queue struct {
-	Frame
-	List []Job
-	More int // that are not listed
+	Frame `json:"-"`
+	List  []Job  `json:"experiments"`
+	More  int    `json:"more"` // that follow
+	Next  string `json:"next"` // address of the next part of the list; "": this is the end
 }
 
 // Experiments is the list of all experiments, the newest first.
 type Experiments struct {
-	Frame
-	List []Job
-	Next string // address of the next part of the list; "": this is the end
+	Frame `json:"-"`
+	List  []Job  `json:"experiments"`
+	Next  string `json:"next"` // address of the next part of the list; "": this is the end
 }
 
 // Job is an experiment in a list.
 type Job struct {
 	Link
-	ID        string
-	Owner     string
-	State     State
-	Target    string // machine or pool
-	Priority  int
-	Submitted time.Time
-	Finished  int // slots
-	Total     int // slots; 0: unknown
-	Failed    int // slots
-	Left      time.Duration
-	Why       string // why it waits; "": it does not
-	Answer    string // what it has shown; "": nothing yet
-	Mine      bool   // the user may change it
-	Ends      bool   // it runs or waits, so that it can be stopped
+	ID        string        `json:"id"`
+	Owner     string        `json:"owner"`
+	State     State         `json:"state"`
+	Target    string        `json:"target"` // machine or pool
+	Priority  int           `json:"priority"`
+	Submitted time.Time     `json:"submitted"`
+	Finished  int           `json:"finished"` // slots
+	Total     int           `json:"slots"`    // 0: unknown
+	Failed    int           `json:"failed"`   // slots
+	Left      time.Duration `json:"left_ns"`  // 0: unknown
+	Why       string        `json:"reason"`   // why it waits; "": it does not
+	Answer    string        `json:"answer"`   // what it has shown; "": nothing yet
+	Mine      bool          `json:"-"`        // the user may change it
+	Ends      bool          `json:"-"`        // it runs or waits, so that it can be stopped
 }
 
 // ExperimentPage is about one experiment.
@@ -115,13 +125,13 @@ type ExperimentPage struct {
 
 // ShareRow is one machine's part of an experiment.
 type ShareRow struct {
-	Machine    Link
-	Experiment Link
-	State      State
-	Strip      template.HTML // of its slots
-	Counts     []count       // of slots in each state
-	Left       time.Duration
-	Report     string // address; "": there is nothing to report yet
+	Machine    Link          `json:"machine"`
+	Experiment Link          `json:"experiment"`
+	State      State         `json:"state"`
+	Strip      template.HTML `json:"-"`      // of its slots
+	Counts     []count       `json:"counts"` // of slots in each state
+	Left       time.Duration `json:"left_ns"`
+	Report     string        `json:"report"` // address; "": there is nothing to report yet
 }
 
 // Failure is an attempt that failed.
@@ -146,15 +156,32 @@ type Compare struct {
 // Choice is an option of a list.
 type Choice struct{ Value, Text string }
 
+// Alerts is the list of alerts, those that are open first.
+type Alerts struct {
+	List []Alert `json:"alerts"`
+	Next string  `json:"next"` // address of the next part of the list; "": this is the end
+}
+
 // Alert is a machine that does not report.
 type Alert struct {
-	ID      string
-	Raised  time.Time
-	State   State
-	Subject Link
-	Text    string
-	Muted   bool
-	Mine    bool // the user may mute it
+	ID      string    `json:"id"`
+	Raised  time.Time `json:"raised"`
+	State   State     `json:"state"` // open, closed or muted
+	Subject Link      `json:"subject"`
+	Text    string    `json:"text"`
+	Muted   bool      `json:"muted"`
+	Mine    bool      `json:"-"` // the user may mute it
+}
+
+// Result is what an experiment has shown.
+type Result struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	State  State  `json:"state"`
+	Answer string `json:"answer"` // a sentence; "": nothing yet
+	// Comparison is of its arms, nil without them, and Levels how much its machines differ.
+	Comparison *compare.Result `json:"comparison"`
+	Levels     compare.Levels  `json:"levels"`
 }
 
 // Tokens is the list of the tokens that the user may see.

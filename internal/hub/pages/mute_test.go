@@ -23,7 +23,7 @@ func testMute(t *testing.T, at string) {
 			Machine: h.machine, Experiment: "e1"})
 		return err
 	})
-	alerts, err := h.db.Alerts(t.Context(), "", 10)
+	alerts, err := h.db.Alerts(t.Context(), "", 0, 10)
 	must.Need(t, err == nil && len(alerts) == 1, alerts, err)
 	for _, who := range []access.Identity{{Name: "anna", Role: access.User},
 		{Name: "anna", Role: access.Reader}, {Name: "", Role: access.User},

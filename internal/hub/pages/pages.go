@@ -91,6 +91,12 @@ func (p *Pages) Routes() []Route {
 		{"GET /events/{id}", access.Reader, p.page(p.event)},
 		{"GET /tokens", access.Reader, p.page(p.tokens)},
 
+		{"GET /api/v1/machines", access.Reader, p.document(p.machines)},
+		{"GET /api/v1/machines/{name}", access.Reader, p.document(p.machine)},
+		{"GET /api/v1/queue", access.Reader, p.document(p.queue)},
+		{"GET /api/v1/experiments", access.Reader, p.document(p.experiments)},
+		{"GET /api/v1/experiments/{id}/result", access.Reader, p.document(p.result)},
+		{"GET /api/v1/alerts", access.Reader, p.document(p.alerts)},
 		{"GET /api/v1/history", access.Reader, p.document(p.overview)},
 		{"GET /api/v1/history/{name}", access.Reader, p.document(p.history)},
 		{"GET /api/v1/events", access.Reader, p.document(p.events)},

@@ -84,7 +84,7 @@ func samples(text string) map[string]any {
 		"no-machines": Machines{Frame: live("Machines", "machines")},
 		"machine": MachinePage{live(text, "machines"), machine, []database.PowerAct{{At: now, Text: text}},
 			[]Fact{{"cpu.model", text}, {text, "x"}}, []ShareRow{shared}},
-		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3},
+		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3, ""},
 		"no-queue": Queue{Frame: live("Queue", "queue")},
 		"experiments": Experiments{live("Experiments", "experiments"), []Job{waits, job},
 			"/experiments?before=e1"},

@@ -98,8 +98,10 @@ func known(letter byte) schedule.Flag {
 
 // count is a state with the number of its slots.
 type count struct {
-	Sign, Name, Flag string
-	Slots            int
+	Sign  string `json:"-"`
+	Name  string `json:"state"`
+	Flag  string `json:"flag"`
+	Slots int    `json:"slots"`
 }
 
 // stripCounts counts the slots of each state that occurs.
