@@ -17,8 +17,12 @@ import (
 
 // grow makes the experiment one of the configuration x.cfg, which adds to the one that it was begun
 // with, other.Was. What it grows by is durable as a new edition before anything else is changed:
-// completeGrowth does the rest, also after a power cut.
+// completeGrowth does the rest, also after a power cut. Growth that cannot be measured or planned
+// is refused before that.
 func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) error {
+	if err := x.sameAsKnown(ctx); err != nil {
+		return err
+	}
 	from, _, err := x.schedule.Growth()
 	if damaged := (*schedule.DamagedSlot)(nil); errors.As(err, &damaged) {
 		now := x.cfg
@@ -44,7 +48,15 @@ func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) err
 		editions[0].Config = other.Was.Text
 	}
 	next.Config, next.From = x.cfg.Text, from
-	if err := x.storeEditions(append(editions, next)); err != nil {
+	editions = append(editions, next)
+	stages, err := identity.Stages(editions, x.cfg.Earlier)
+	if err == nil {
+		err = schedule.CanExtend(x.schedule, stages)
+	}
+	if err != nil {
+		return fmt.Errorf("the experiment in %s cannot grow: %w", x.directory.Dir(), err)
+	}
+	if err := x.storeEditions(editions); err != nil {
 		return err
 	}
 	if err := x.completeGrowth(); err != nil {
@@ -54,6 +66,22 @@ func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) err
 	said := other.Growth(x.cfg.Slots())
 	x.Log.Warn(fmt.Sprintf("%s; what is measured from here on is edition %d", said, next.Number))
 	x.notify(ctx, command.Flagged, "the experiment grows", said+"\n")
+	return nil
+}
+
+// sameAsKnown returns a *ChangedPrograms if a program is not the one that was measured. Nothing is
+// stored. What hooks make is known later.
+func (x *experiment) sameAsKnown(ctx context.Context) error {
+	if x.Programs == nil || len(x.editions) == 0 || x.hooked() {
+		return nil
+	}
+	now, err := x.Programs.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if changes, _ := x.editions[len(x.editions)-1].Compare(now, nil); len(changes) > 0 {
+		return &ChangedPrograms{Changes: changes, Next: x.nextSteps()}
+	}
 	return nil
 }
 

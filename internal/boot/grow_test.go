@@ -108,6 +108,36 @@ func TestWhatDoesNotGrow(t *testing.T) {
 	must.Equal(t, fsys.State(), state, "the disk")
 }
 
+// TestARefusedGrowthChangesNothing: when a program has changed, an experiment does not grow either;
+// when that is accepted, it does, and everything that reads it goes on, also when it grows again.
+func TestARefusedGrowthChangesNothing(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	must.Get(s.start(parse(t, experimentText("executions = 2\nreboot = \"none\"")), fsys))(t)
+	state := fsys.State()
+	s.programs[nbodyFile] = program("other")
+	large := larger(t, config.RebootNone, 3)
+	_, err := s.start(large, fsys)
+	changesIn(t, err)
+	must.Equal(t, fsys.State(), state, "the disk")
+	s.accept = true
+	must.Get(s.start(large, fsys))(t)
+	s.accept = false
+	must.Equal(t, problemsOf(t, large, fsys), "", "problems")
+	larger := larger(t, config.RebootNone, 4)
+	must.Get(s.start(larger, fsys))(t)
+	s.programs[nbodyFile], s.accept = program("third"), true
+	must.Get(s.start(parse(t, strings.Replace(larger.Text, "executions = 4", "executions = 5", 1)), fsys))(t)
+	s.accept = false
+	last := parse(t, strings.Replace(larger.Text, "executions = 4", "executions = 6", 1))
+	must.Get(s.start(last, fsys))(t)
+	must.Do(t, audit(fsys, last, nil))
+	must.Equal(t, problemsOf(t, last, fsys), "", "problems")
+	_, editions := measuredIn(t, fsys)
+	// 1 begun, 2 accepted, 3 and 4 grown, 5 accepted, 6 and 7 grown
+	want := map[int]int{1: 4, 3: 5, 4: 3, 6: 3, 7: 3}
+	must.Be(t, maps.Equal(editions, want), editions, "want", want)
+}
+
 // TestEveryCutWhileItGrows cuts the power in each operation of a boot in which an experiment grows:
 // when it has begun, and when it has ended. The next boot finds either configuration: that of the
 // file, which is larger still. Nothing that was completed is lost, and nothing is measured twice.

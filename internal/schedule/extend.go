@@ -147,50 +147,19 @@ func (s Slot) sharesBlock(other Slot) bool {
 
 // Extend durably replaces the schedule s at path by that of one more stage: the last of stages.
 // Slots that were begun keep their place and their state, and the schedule never becomes shorter.
-// After a crash the old file or the new one exists. s must be opened again then.
-//
-// It is an error if s is not the schedule of the stages before, or a slot from the last stage's
-// From on was begun.
+// After a crash the old file or the new one exists. s must be opened again then. The errors are
+// those of CanExtend and of the disk.
 func Extend(fsys durable.FS, path string, s *Schedule, stages []Stage) error {
-	if err := extend(fsys, path, s, stages); err != nil {
+	h, skipped, err := extended(s, stages)
+	if err != nil {
 		return fmt.Errorf("extend %s: %w", path, err)
 	}
-	return nil
-}
-
-func extend(fsys durable.FS, path string, s *Schedule, stages []Stage) error {
-	last := stages[len(stages)-1]
-	plan := PlanOf(stages)
-	h := s.Header()
-	before := h.Slots
-	shaped, err := shape(Header{Order: h.Order, Sectors: h.Sectors}, count(plan), plan)
-	if err != nil {
-		return err
-	}
-	h.Width, h.Slots = max(h.Width, shaped.Width), shaped.Slots
-	h.Generation++
-	h.ConfigHash, h.Next = last.Config.Hash, min(h.Next, last.From)
-	from, skipped, err := s.Growth()
-	switch {
-	case err != nil:
-		return err
-	case from > last.From:
-		return fmt.Errorf("slot %d was begun, but the slots from %d on are planned anew; the schedule and "+
-			"what it grows by are not of the same time: restore both from one copy", from-1, last.From)
-	case h.Slots < before:
-		return fmt.Errorf("it has %d slots and would have %d; a schedule never shrinks", before, h.Slots)
-	}
+	from := stages[len(stages)-1].From
 	var failed error
 	err = write(fsys, path, h, func(yield func(Slot) bool) {
-		for slot := range plan {
-			if slot.Index < last.From {
-				var stored Slot
-				stored, failed = s.Slot(slot.Index)
-				if failed == nil && stored.execution() != slot.execution() {
-					failed = fmt.Errorf("slot %d is %s number %d, but was planned as %s number %d",
-						slot.Index, stored.Key, stored.Pexec, slot.Key, slot.Pexec)
-				}
-				if slot = stored; failed != nil {
+		for slot := range PlanOf(stages) {
+			if slot.Index < from {
+				if slot, failed = s.Slot(slot.Index); failed != nil {
 					return
 				}
 			} else if flag, ok := skipped[slot.execution()]; ok {
@@ -202,7 +171,60 @@ func extend(fsys durable.FS, path string, s *Schedule, stages []Stage) error {
 		}
 	})
 	if failed != nil {
-		return failed
+		err = failed
 	}
+	if err != nil {
+		return fmt.Errorf("extend %s: %w", path, err)
+	}
+	return nil
+}
+
+// CanExtend returns why the schedule s cannot become that of one more stage, the last of stages: it
+// is not the schedule of the stages before, or a slot from the last stage's From on was begun.
+func CanExtend(s *Schedule, stages []Stage) error {
+	_, _, err := extended(s, stages)
 	return err
+}
+
+// extended returns the header that s has with one more stage, and the executions in it that will
+// not run.
+func extended(s *Schedule, stages []Stage) (h Header, skipped map[execution]Flag, err error) {
+	last := stages[len(stages)-1]
+	plan := PlanOf(stages)
+	h = s.Header()
+	before := h.Slots
+	shaped, err := shape(Header{Order: h.Order, Sectors: h.Sectors}, count(plan), plan)
+	if err != nil {
+		return h, nil, err
+	}
+	h.Width, h.Slots = max(h.Width, shaped.Width), shaped.Slots
+	h.Generation++
+	h.ConfigHash, h.Next = last.Config.Hash, min(h.Next, last.From)
+	from, skipped, err := s.Growth()
+	switch {
+	case err != nil:
+		return h, nil, err
+	case from > last.From:
+		return h, nil, fmt.Errorf("slot %d was begun, but the slots from %d on are planned anew; the "+
+			"schedule and what it grows by are not of the same time: restore both from one copy", from-1,
+			last.From)
+	case h.Slots < before:
+		return h, nil, fmt.Errorf("it has %d slots and would have %d; a schedule never shrinks", before,
+			h.Slots)
+	}
+	for slot := range plan {
+		if slot.Index >= last.From {
+			break
+		}
+		stored, err := s.Slot(slot.Index)
+		if err == nil && stored.execution() != slot.execution() {
+			err = fmt.Errorf("slot %d is %s number %d, but was planned as %s number %d; if the experiment "+
+				"grew before, restore its editions.json from a copy", slot.Index, stored.Key, stored.Pexec,
+				slot.Key, slot.Pexec)
+		}
+		if err != nil {
+			return h, nil, err
+		}
+	}
+	return h, skipped, nil
 }
