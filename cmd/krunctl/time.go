@@ -188,6 +188,9 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	if o.revisions.Names == nil && o.revisions.Build+o.revisions.Go != "" {
+		return p, fmt.Errorf("--build and --go are about git revisions: name them, as in --revisions main,HEAD")
+	}
 	if err := p.SetFiles(o.input, o.output); err != nil {
 		return p, err
 	}

@@ -91,6 +91,7 @@ func TestTimeQuotes(t *testing.T) {
 		{[]string{"sleep 1", "--all"}, `unknown flag: --all; see`},
 		{[]string{"-r", "x", "sleep"}, `--runs needs a whole number, not "x"; see`},
 		{[]string{"-r", "99999999999999999999", "sleep"}, `the number is too large; see`},
+		{[]string{"--go", "BenchmarkX", "./pkg"}, "--build and --go are about git revisions"},
 		{[]string{"sleep", "true"}, ""},
 		{[]string{"sleep", "./sort"}, ""},
 		{[]string{"bench.py", "sort"}, ""},
