@@ -42,6 +42,7 @@ type place struct {
 	vm        string // "": the tool's
 	execution int    // number of the process execution
 	unit      string
+	also      string // what else distinguishes it from others of the name
 }
 
 // adder takes the values of a file in the order of their iterations. Its error ends the reading.
@@ -125,6 +126,7 @@ type gatherer struct {
 	options ImportOptions
 	vm      string
 	pairs   map[key.Key]int  // index of the pair
+	of      []place          // what each pair has the values of, without execution and unit
 	at      map[gathered]int // index of the execution in its pair
 }
 
@@ -137,9 +139,14 @@ func (g *gatherer) add(at place, values ...float64) error {
 	if !known {
 		pair = len(g.d.Pairs)
 		g.d.Pairs, g.pairs[k] = append(g.d.Pairs, dataset.Pair{Key: k}), pair
+		g.of = append(g.of, place{benchmark: at.benchmark, vm: at.vm, also: at.also})
 		if err := g.d.CheckKeys(); err != nil {
 			return fmt.Errorf("%w: %w", ErrFormat, err)
 		}
+	}
+	if of := g.of[pair]; of.benchmark != at.benchmark || of.vm != at.vm || of.also != at.also {
+		return fmt.Errorf("%w: %.40q and %.40q have the same name here, %s; rename one", ErrFormat,
+			of.also+of.benchmark, at.also+at.benchmark, k)
 	}
 	p, column := &g.d.Pairs[pair], wallOf(values, at.unit)
 	index, known := g.at[gathered{k, at.execution}]
@@ -352,9 +359,11 @@ func readBenchmarkDotNet(in io.Reader, add adder) error {
 // readReBench reads a data file of ReBench 1.0 or later: lines of invocation, iteration, value,
 // unit, criterion, benchmark, executor, suite, extra arguments, cores, input size and variable
 // value, separated by tabs. The criterion total counts; an invocation is a process execution, the
-// executor the VM. The benchmark is named after all else that is not empty.
+// executor the VM. The benchmark is named after all else that is not empty, and after its suite if
+// another suite has the same name.
 func readReBench(in io.Reader, add adder) error {
-	const fewest = 7
+	const fewest, suite, machine = 7, 0, 5 // the latter after the fewest
+	first := map[string]string{} // the cells of each name
 	return eachLine(in, func(line string) error {
 		cells := strings.Split(line, "\t")
 		if strings.HasPrefix(line, "#") || len(cells) < fewest || cells[0] == "invocation" ||
@@ -369,14 +378,21 @@ func readReBench(in io.Reader, add adder) error {
 		if err != nil {
 			return fmt.Errorf("%.40q is not a value", cells[2])
 		}
-		name := cells[5]
+		cells = slices.Concat(cells, make([]string, fewest)) // the last ones may be left out
+		name, of := cells[5], strings.Join(cells[5:fewest+machine], "\t")
 		for i, cell := range cells[fewest:] {
-			const suite, machine = 0, 5
 			if cell != "" && cell != "None" && i != suite && i < machine {
 				name += "-" + cell
 			}
 		}
-		return add(place{benchmark: name, vm: cells[6], execution: execution, unit: cells[3]}, value)
+		id := name + "\t" + cells[6]
+		if first[id] == "" {
+			first[id] = of
+		}
+		if first[id] != of {
+			name = cmp.Or(cells[fewest+suite], "none") + "-" + name
+		}
+		return add(place{name, cells[6], execution, cells[3], of + ": "}, value)
 	})
 }
 

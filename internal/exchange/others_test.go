@@ -65,6 +65,9 @@ var otherFiles = []struct{ name, format, text, want string }{
 		"1\t2\t10.5\tms\ttotal\tfib\tPyPy\ts\t\t\t20\t\n2\t1\t11\tms\ttotal\tfib\tPyPy\ts\t\t\t20\t\n" +
 		"1\t1\t99\tms\ttotal\tfib\tCPython\ts\t\t\t20\t\n",
 		"fib-20:PyPy:default [0.0125 0.0105] [0.011]; fib-20:CPython:default [0.099]"},
+	{"suites.data", FormatReBench, "# Execution Start: x\n1\t1\t1\ts\ttotal\tfib\tv\ta\n" +
+		"1\t1\t9\ts\ttotal\tfib\tv\tb\n1\t2\t2\ts\ttotal\tfib\tv\ta\t\n1\t1\t5\ts\ttotal\tfib\tv\n",
+		"fib:v:default [1 2]; b-fib:v:default [9]; none-fib:v:default [5]"},
 	{"hyperfine.csv", FormatHyperfineCSV, "command,mean,stddev,median,user,system,min,max,parameter_n\n" +
 		"\"sleep 0.5, twice\",1.002,0.001,1.002,0.001,0,1.001,1.003,2\n",
 		"sleep_0.5__twice:command:default [1.002]"},
@@ -120,9 +123,13 @@ func TestOtherMistakes(t *testing.T) {
 		"key,execution,iteration,value,unit\na:v:x,1,1,5,ns\na:v:x,1,1,5,ns\n":     "follows iteration 1",
 		"key,execution,iteration,value,unit\na:v:x,1,0,5,ns\na:v:x,1,1,5,s\n":      "",
 		"key,execution,iteration,value,unit\na:v:x,1,0,5,ns\na:v:x,1,1,5,bytes\n":  "in s and in bytes",
-		"key,execution,iteration,value,unit\na:v:x,one,1,5,ns\n":                   `execution "one"`,
-		"command,mean,stddev,median,user,system,min,max\nx,,1,1,1,1,1,1\n":         `"" is not a time`,
-		`{"HostEnvironmentInfo": {}, "Benchmarks": [{"FullName": 3}]}`:             "is of type number",
+		"key,execution,iteration,value,unit\nb c,1,0,1,ns\n" +
+			"b_c:default:default,1,1,9,ns\n": "the same name here",
+		"# Execution Start: x\n1\t1\t1\ts\ttotal\tf\tp 3\ts\n" +
+			"1\t1\t9\ts\ttotal\tf\tp_3\ts\n": "the same name here",
+		"key,execution,iteration,value,unit\na:v:x,one,1,5,ns\n":           `execution "one"`,
+		"command,mean,stddev,median,user,system,min,max\nx,,1,1,1,1,1,1\n": `"" is not a time`,
+		`{"HostEnvironmentInfo": {}, "Benchmarks": [{"FullName": 3}]}`:     "is of type number",
 	} {
 		i := slices.IndexFunc(otherFormats, func(f otherFormat) bool { return f.name == Sniff([]byte(text)) })
 		must.Need(t, i >= 0, "not recognized", text)
