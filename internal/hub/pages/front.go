@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,6 +80,28 @@ func (p *Pages) unwell(r *http.Request, page *Front) error {
 	failed, err := p.db.FailedSince(r.Context(), page.Now.Add(-recent), mostOnFront)
 	if err == nil {
 		page.Failed, err = p.jobs(r, failed)
+	}
+	if err == nil {
+		err = p.incomplete(r, page)
+	}
+	return err
+}
+
+// incomplete adds the experiments that ended lately although executions of theirs failed.
+func (p *Pages) incomplete(r *http.Request, page *Front) error {
+	list, err := p.db.ExperimentsBefore(r.Context(), math.MaxInt64, "", mostListed)
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(x database.Experiment) bool {
+		return x.State != database.Done || x.Updated.Before(page.Now.Add(-recent))
+	})
+	jobs, err := p.jobs(r, list)
+	for _, j := range jobs {
+		if j.Failed > 0 && len(page.Failed) < mostOnFront {
+			j.State = State{"executions failed", "bad"}
+			page.Failed = append(page.Failed, j)
+		}
 	}
 	return err
 }
