@@ -37,7 +37,8 @@ func hubCommand(a *app) *cobra.Command {
 		},
 	}
 	c.PersistentFlags().StringVar(&a.hubURL, "hub", "", "address of the hub (default: $KRUNHUB_URL)")
-	c.AddCommand(submitCommand(a), waitCommand(a), requestCommand(a), joinCommand(a), shipCommand(a))
+	c.AddCommand(submitCommand(a), waitCommand(a), requestCommand(a), getCommand(a), joinCommand(a),
+		shipCommand(a))
 	return c
 }
 
@@ -108,4 +109,33 @@ func requestCommand(a *app) *cobra.Command {
 		},
 	}
 	return c
+}
+
+const getHelp = `Get prints what a hub's page shows, as JSON: machines, machines/NAME, queue, experiments,
+experiments/ID, experiments/ID/result, events, events/ID, history, history/NAME or alerts.
+A list has at most some hundred entries: its "next" is the address of those that follow,
+which get accepts, too.
+
+EXAMPLES
+  krunctl hub get machines
+  krunctl hub get "events?state=new&verdict=program"
+` + exitHelp
+
+func getCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "get PATH", Short: "Print what a hub knows, as JSON", Long: getHelp,
+		Args: arguments(1, 1, "what to print, such as machines or queue"),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := a.hubClient()
+			if err != nil {
+				return err
+			}
+			text, err := client.Get(contextOf(c), args[0])
+			if err != nil {
+				return err
+			}
+			a.print("%s\n", text)
+			return nil
+		},
+	}
 }

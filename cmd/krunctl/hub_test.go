@@ -238,6 +238,9 @@ func TestHub(t *testing.T) {
 			t.Errorf("%s: %q, %d slots", machine, arms, cfg.Slots())
 		}
 	}
+	h.krunctl(t, "eve", "hub", "get", "experiments/"+id).says(t, exitOK, "\"state\": \"done\"", "")
+	h.krunctl(t, "eve", "hub", "get", "/api/v1/machines?after=lab1").says(t, exitOK, "\"name\": \"lab2\"", "")
+	h.krunctl(t, "eve", "hub", "get", "nothing").says(t, exitError, "", "no such address")
 	if r := h.krunctl(t, "eve", "hub", "wait", id); r.code != exitOK || r.stdout != "done\n" {
 		t.Error(r.text())
 	}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -144,6 +145,18 @@ func (c *Client) Results(ctx context.Context, id string) (io.ReadCloser, error) 
 		return nil, err
 	}
 	return response.Body, nil
+}
+
+// Get returns a document of the API, indented: path is below /api/v1/, or an address that such a
+// document has.
+func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
+	const below = "/api/v1/"
+	var text json.RawMessage
+	err := c.Do(ctx, http.MethodGet, below+strings.TrimPrefix(path, below), nil, &text)
+	if err != nil {
+		return nil, err
+	}
+	return json.MarshalIndent(text, "", "  ")
 }
 
 func experimentPath(id string) string { return PathExperiments + "/" + url.PathEscape(id) }
