@@ -134,6 +134,24 @@ func (h *testHub) do(method, path string, form url.Values) (*http.Response, stri
 	return response, string(text)
 }
 
+// TestIncomplete: an experiment that ended although executions failed is not well.
+func TestIncomplete(t *testing.T) {
+	dbtest.OnEach(t, func(t *testing.T, at string) {
+		h := newTestHub(t, at, fakeKrunctl)
+		h.update(func(tx *sql.Tx) error {
+			x, err := h.db.Experiment(t.Context(), "e1")
+			if err != nil {
+				return err
+			}
+			x.State = database.Done
+			return h.db.SetState(t.Context(), tx, x)
+		})
+		_, text := h.get("/")
+		must.Contain(t, text, "executions failed", "the first page")
+		must.Contain(t, text, "1 thing not well", "the first page")
+	})
+}
+
 // TestPagesOfAHub: each page shows what the database has, escaped, and forbids scripts within.
 func TestPagesOfAHub(t *testing.T) { dbtest.OnEach(t, testPagesOfAHub) }
 
