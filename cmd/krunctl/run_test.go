@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/display"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
@@ -56,6 +57,13 @@ func TestMoreExecutions(t *testing.T) {
 	for range b.cfg.Slots() {
 		b.run(results.Completed)
 	}
+	const last = "fasta = { parameter = 7 }\n"
+	other := strings.Replace(strings.Replace(was, last, "", 1), "[benchmarks]\n", "[benchmarks]\n"+last, 1)
+	b.must(identity.StoreEditions(lax(), b.directory.Editions(), []identity.Edition{
+		{Number: 1, Config: other}, {Number: 2, Config: was, From: b.cfg.Slots()}}))
+	add("+3").says(t, exitError, "", "but was planned as")
+	must.Equal(t, text(), was, "the file of an experiment that cannot grow")
+	b.must(os.Remove(b.directory.Editions()))
 	add("3").says(t, exitUsage, "", "write how many more, such as +15")
 	add("+3", "--quick").says(t, exitUsage, "", "--quick is not for run --executions")
 	add("+3", "--dry-run").says(t, exitOK, "3 more executions of each of", "")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 
 	"krund/internal/durable"
 	"krund/internal/execution/identity"
@@ -36,19 +35,10 @@ func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) err
 	if err != nil {
 		return err
 	}
-	editions := slices.Clone(x.editions)
-	if len(editions) == 0 { // nothing was measured
-		editions = []identity.Edition{{Number: 1, Began: x.Clock.Now().UTC()}}
-	}
-	next, err := identity.Next(editions, x.Clock.Now())
+	editions, err := identity.Grow(x.editions, other.Was.Text, x.cfg.Text, from, x.Clock.Now())
 	if err != nil {
 		return err
 	}
-	if editions[0].Config == "" {
-		editions[0].Config = other.Was.Text
-	}
-	next.Config, next.From = x.cfg.Text, from
-	editions = append(editions, next)
 	stages, err := identity.Stages(editions, x.cfg.Earlier)
 	if err == nil {
 		err = schedule.CanExtend(x.schedule, stages)
@@ -64,7 +54,7 @@ func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) err
 	}
 	x.left = -1
 	said := other.Growth(x.cfg.Slots())
-	x.Log.Warn(fmt.Sprintf("%s; what is measured from here on is edition %d", said, next.Number))
+	x.Log.Warn(fmt.Sprintf("%s; what is measured from here on is edition %d", said, x.edition()))
 	x.notify(ctx, command.Flagged, "the experiment grows", said+"\n")
 	return nil
 }

@@ -138,6 +138,21 @@ func TestARefusedGrowthChangesNothing(t *testing.T) {
 	must.Be(t, maps.Equal(editions, want), editions, "want", want)
 }
 
+// TestAKeyIsAddedBeside an old one, in its directory: its entry is no change of the old one.
+func TestAKeyIsAddedBeside(t *testing.T) {
+	s, fsys := newSimulated(t), crashfs.New("/lab")
+	must.Get(s.start(parse(t, experimentText("executions = 2\nreboot = \"none\"")), fsys))(t)
+	s.programs[nbodyFile+".files"] = program("richards")
+	large := larger(t, config.RebootNone, 3)
+	_, err := s.start(large, fsys)
+	must.Need(t, len(changesIn(t, err).Changes) == 1, err) // it is no entry
+	s.programs["program.benchmark.richards.default-c"] = program("richards")
+	must.Get(s.start(large, fsys))(t)
+	must.Do(t, audit(fsys, large, nil))
+	_, editions := measuredIn(t, fsys)
+	must.Be(t, maps.Equal(editions, map[int]int{1: 4, 2: 5}), editions)
+}
+
 // TestEveryCutWhileItGrows cuts the power in each operation of a boot in which an experiment grows:
 // when it has begun, and when it has ended. The next boot finds either configuration: that of the
 // file, which is larger still. Nothing that was completed is lost, and nothing is measured twice.

@@ -124,6 +124,23 @@ func Next(editions []Edition, now time.Time) (Edition, error) {
 		Varies: last.Varies}, nil
 }
 
+// Grow returns the editions of an experiment that grows now: the last one plans by the text is,
+// from the slot from on. was is the text that the experiment was begun with, if it did not grow
+// before.
+func Grow(editions []Edition, was, is string, from int, now time.Time) ([]Edition, error) {
+	editions = slices.Clone(editions)
+	if len(editions) == 0 { // nothing was measured
+		editions = []Edition{{Number: 1, Began: now.UTC()}}
+	}
+	next, err := Next(editions, now)
+	if err != nil {
+		return nil, err
+	}
+	editions[0].Config = cmp.Or(editions[0].Config, was)
+	next.Config, next.From = is, from
+	return append(editions, next), nil
+}
+
 // Stages returns the stages of an experiment that grew, the first of which is what it was begun
 // with; nil if it did not grow. parse reads the text of a configuration.
 func Stages(editions []Edition, parse func(text string) (*config.Config, error)) ([]schedule.Stage, error) {
@@ -221,7 +238,8 @@ type Change struct {
 }
 
 // Unchanged returns an error that names a file of the benchmarks and VMs that is not as in the
-// newest edition of an experiment, before results are withdrawn that could not be measured again.
+// newest edition of an experiment, before results are withdrawn that could not be measured again,
+// or executions are added that could not be measured.
 // Without a file of editions there is none to compare with, and hooks may make the files.
 func Unchanged(ctx context.Context, fsys durable.FS, file string, cfg *config.Config) error {
 	editions, err := LoadEditions(fsys, file)
@@ -242,7 +260,7 @@ func Unchanged(ctx context.Context, fsys durable.FS, file string, cfg *config.Co
 	}
 	if changes, _ := editions[len(editions)-1].Compare(now, names); len(changes) > 0 {
 		return fmt.Errorf("%s has changed since it was measured, so that krund would not go on; nothing "+
-			"was withdrawn: restore it, or accept it first: `krunctl run --accept-changed %s`",
+			"was done: restore it, or accept it first: `krunctl run --accept-changed %s`",
 			changes[0].File, display.ShellPath(cfg.Path))
 	}
 	return nil

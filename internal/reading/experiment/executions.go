@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,10 +9,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/schedule"
 )
@@ -52,7 +55,7 @@ func MoreExecutions(fsys durable.FS, path, host, more string) (*Wider, error) {
 		return nil, err
 	}
 	defer s.Close() //nolint:errcheck // it was only read
-	_, other := e.AsBegun(cfg, s.Header().ConfigHash)
+	same, other := e.AsBegun(cfg, s.Header().ConfigHash)
 	switch left, err := s.Left(); {
 	case err != nil:
 		return nil, err
@@ -67,6 +70,9 @@ func MoreExecutions(fsys durable.FS, path, host, more string) (*Wider, error) {
 			shown)
 	}
 	text, line, err := cfg.MoreExecutions(n)
+	if err == nil {
+		err = e.canGrow(s, cfg, same.Text, text)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +82,34 @@ func MoreExecutions(fsys durable.FS, path, host, more string) (*Wider, error) {
 		said += fmt.Sprintf("; `krunctl enable %s` measures them", shown)
 	}
 	return &Wider{path: cfg.Path, text: text, Said: said}, nil
+}
+
+// canGrow returns why krund would not measure the executions that the text adds to the
+// configuration cfg, which the experiment was begun with as the text was.
+func (e Experiment) canGrow(s *schedule.Schedule, cfg *config.Config, was, text string) error {
+	err := identity.Unchanged(context.Background(), e.FS(), e.Editions(), cfg)
+	if err != nil {
+		return err
+	}
+	editions, err := identity.LoadEditions(e.FS(), e.Editions())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	from, _, err := s.Growth()
+	if err == nil {
+		editions, err = identity.Grow(editions, was, text, from, time.Now())
+	}
+	var stages []schedule.Stage
+	if err == nil {
+		stages, err = identity.Stages(editions, cfg.Earlier)
+	}
+	if err == nil {
+		err = schedule.CanExtend(s, stages)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot get more executions; nothing was changed: %w", e.Dir(), err)
+	}
+	return nil
 }
 
 // Store writes the configuration to its file, which keeps its owner and permissions.
