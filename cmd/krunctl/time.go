@@ -189,7 +189,8 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 		return p, err
 	}
 	if o.revisions.Names == nil && o.revisions.Build+o.revisions.Go != "" {
-		return p, fmt.Errorf("--build and --go are about git revisions: name them, as in --revisions main,HEAD")
+		return p, fmt.Errorf("--build and --go are about git revisions: name them, as in " +
+			"--revisions main,HEAD")
 	}
 	if err := p.SetFiles(o.input, o.output); err != nil {
 		return p, err

@@ -218,7 +218,8 @@ func TestTurns(t *testing.T) {
 		"--runs", "3", "--label", shellName, "--directory", "/d", "--", "sh", "-c", ""}
 	must.EqualList(t, vm.Args, want, "args")
 	p.Output = "out.txt" // which the start of the shell must not empty
-	must.Contain(t, strings.Join(p.turnArgs(), " "), "--label shell-startup --directory /d --silent 1 -- sh", "")
+	words := strings.Join(p.turnArgs(), " ")
+	must.Contain(t, words, "--label shell-startup --directory /d --silent 1 -- sh", words)
 	must.Equal(t, vm.Iterations, 20*5)
 	e := dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{
 		{Name: dataset.Wall, Unit: dataset.Nanoseconds, Core: dataset.NoCore},
