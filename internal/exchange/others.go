@@ -363,7 +363,7 @@ func readBenchmarkDotNet(in io.Reader, add adder) error {
 // another suite has the same name.
 func readReBench(in io.Reader, add adder) error {
 	const fewest, suite, machine = 7, 0, 5 // the latter after the fewest
-	first := map[string]string{} // the cells of each name
+	first := map[string]string{}           // the cells of each name
 	return eachLine(in, func(line string) error {
 		cells := strings.Split(line, "\t")
 		if strings.HasPrefix(line, "#") || len(cells) < fewest || cells[0] == "invocation" ||
