@@ -59,7 +59,11 @@ func newTestHub(t *testing.T, at, krunctl string) *testHub {
 		Dir: filepath.Join(dir, "experiments"), Krunctl: program})
 	h.reports.wait = time.Hour // however slow the machine is
 	mux := http.NewServeMux()
-	for _, route := range h.Routes() {
+	routes := h.Routes()
+	for _, o := range h.Operations() {
+		routes = append(routes, o.Route)
+	}
+	for _, route := range routes {
 		mux.HandleFunc(route.Pattern, func(w http.ResponseWriter, r *http.Request) {
 			if route.Role != "" {
 				r = r.WithContext(access.With(r.Context(), h.who))

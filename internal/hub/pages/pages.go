@@ -91,17 +91,6 @@ func (p *Pages) Routes() []Route {
 		{"GET /events/{id}", access.Reader, p.page(p.event)},
 		{"GET /tokens", access.Reader, p.page(p.tokens)},
 
-		{"GET /api/v1/machines", access.Reader, p.document(p.machines)},
-		{"GET /api/v1/machines/{name}", access.Reader, p.document(p.machine)},
-		{"GET /api/v1/queue", access.Reader, p.document(p.queue)},
-		{"GET /api/v1/experiments", access.Reader, p.document(p.experiments)},
-		{"GET /api/v1/experiments/{id}/result", access.Reader, p.document(p.result)},
-		{"GET /api/v1/alerts", access.Reader, p.document(p.alerts)},
-		{"GET /api/v1/history", access.Reader, p.document(p.overview)},
-		{"GET /api/v1/history/{name}", access.Reader, p.document(p.history)},
-		{"GET /api/v1/events", access.Reader, p.document(p.events)},
-		{"GET /api/v1/events/{id}", access.Reader, p.document(p.event)},
-
 		{"POST /experiments/{id}/priority", access.User, p.change(p.setPriority)},
 		{"POST /experiments/{id}/stop", access.User, p.change(p.stop)},
 		{"POST /experiments/{id}/delete", access.User, p.remove},
@@ -113,6 +102,46 @@ func (p *Pages) Routes() []Route {
 		{"POST /tokens", access.User, p.makeToken},
 		{"POST /tokens/{hash}/revoke", access.Reader, p.revokeToken},
 	}
+}
+
+// Operation is a route of the API, with what its description says.
+type Operation struct {
+	Route
+	Summary string
+	Query   []string // names of parameters
+	// Body and Answer have the types of what is sent and answered as JSON. A string is the media
+	// type of something else; nil: nothing is sent.
+	Body, Answer any
+}
+
+// Operations is what the pages show, as JSON.
+func (p *Pages) Operations() []Operation {
+	skip := []string{"skip"}
+	list := []Operation{}
+	for _, o := range []struct {
+		path, summary string
+		query         []string
+		make          func(*http.Request, Frame) (any, error)
+		answer        any
+	}{
+		{"machines", "all machines", []string{"after"}, p.machines, Machines{}},
+		{"machines/{name}", "a machine, and its parts of experiments", nil, p.machine, MachinePage{}},
+		{"queue", "what runs and waits, in the order in which it is served", skip, p.queue, Queue{}},
+		{"experiments", "all experiments, the newest first", []string{"after", "before"}, p.experiments,
+			Experiments{}},
+		{"experiments/{id}/result", "what an experiment has shown", nil, p.result, Result{}},
+		{"alerts", "machines that do not report", skip, p.alerts, Alerts{}},
+		{"history", "all series", []string{"text", "machine", "sort", "skip"}, p.overview, Overview{}},
+		{"history/{name}", "the history of a name", []string{"key", "machine", "from", "to", "skip"},
+			p.history, HistoryPage{}},
+		{"events", "what happened to programs and machines",
+			[]string{"name", "state", "verdict", "machine", "skip"}, p.events, Events{}},
+		{"events/{id}", "an event, and who changed what", nil, p.event, EventPage{}},
+	} {
+		list = append(list, Operation{Route{"GET /api/v1/" + o.path, access.Reader, p.document(o.make)},
+			o.summary, o.query, nil, o.answer})
+	}
+	return list
 }
 
 // page returns the handler of a page that make makes.

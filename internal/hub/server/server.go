@@ -73,20 +73,6 @@ func (s *Server) Routes() []Route {
 		{"GET /healthz", Anyone, s.healthz},
 		{"GET /readyz", Anyone, s.readyz},
 		{"GET /metrics", access.Reader, s.metrics.handler.ServeHTTP},
-
-		{"POST " + api.PathJoin, access.Join, s.join},
-		{"POST " + api.PathShip, access.Machine, s.ship},
-		{"GET " + api.PathHave, access.Machine, s.have},
-		{"GET " + api.PathBlob + "{hash}", access.Machine, s.blob},
-
-		{"PUT " + api.PathBundle + "{hash}", access.User, s.bundle},
-		{"POST " + api.PathExperiments, access.User, s.submit},
-		{"GET " + api.PathExperiments + "/{id}", access.Reader, s.experiment},
-		{"GET " + api.PathExperiments + "/{id}/results", access.Reader, s.results},
-		{"POST " + api.PathExperiments + "/{id}/request", access.User, s.request},
-		{"DELETE " + api.PathExperiments + "/{id}", access.User, s.remove},
-		{"PUT " + api.PathUsers + "/{name}", access.Admin, s.setRole},
-		{"DELETE " + api.PathUsers + "/{name}", access.Admin, s.removeUser},
 	}
 	if s.Login.OIDC != nil {
 		const path = "/login/oidc"
@@ -97,7 +83,53 @@ func (s *Server) Routes() []Route {
 	for _, route := range s.Pages.Routes() {
 		routes = append(routes, Route(route))
 	}
+	for _, o := range s.Operations() {
+		routes = append(routes, Route(o.Route))
+	}
 	return routes
+}
+
+// Operations is the API, which [OpenAPI] describes.
+func (s *Server) Operations() []pages.Operation {
+	const id, bytes = api.PathExperiments + "/{id}", "application/octet-stream"
+	type words = map[string]string
+	list := s.Pages.Operations()
+	for _, o := range []struct {
+		pattern      string
+		role         access.Role
+		handler      http.HandlerFunc
+		summary      string
+		body, answer any
+	}{
+		{"GET /api/v1/openapi.json", access.Reader, s.openapi, "this description", nil, object{}},
+		{"POST " + api.PathJoin, access.Join, s.join, "register a machine", api.JoinRequest{},
+			api.JoinAnswer{}},
+		{"POST " + api.PathShip, access.Machine, s.ship, "send records, and ask what is next", bytes,
+			api.Receipt{}},
+		{"GET " + api.PathHave, access.Machine, s.have, "records of a machine that the hub has", nil,
+			[]api.Have{}},
+		{"GET " + api.PathBlob + "{hash}", access.Machine, s.blob, "a content", nil, bytes},
+		{"PUT " + api.PathBundle + "{hash}", access.User, s.bundle, "send a bundle", bytes, words{}},
+		{"POST " + api.PathExperiments, access.User, s.submit, "submit an experiment", api.Submission{},
+			api.State{}},
+		{"GET " + id, access.Reader, s.experiment, "the state of an experiment", nil, api.State{}},
+		{"GET " + id + "/results", access.Reader, s.results, "the records of an experiment", nil,
+			"application/x-tar"},
+		{"POST " + id + "/request", access.User, s.request, "hold, resume or stop an experiment",
+			api.RequestMessage{}, api.State{}},
+		{"DELETE " + id, access.User, s.remove, "delete an experiment that has ended", nil, words{}},
+		{"PUT " + api.PathUsers + "/{name}", access.Admin, s.setRole, "change the role of a user",
+			api.RoleMessage{}, words{}},
+		{"DELETE " + api.PathUsers + "/{name}", access.Admin, s.removeUser, "remove a user", nil, words{}},
+	} {
+		var query []string
+		if o.pattern == "GET "+api.PathHave {
+			query = []string{"experiment", "after"}
+		}
+		list = append(list, pages.Operation{Route: pages.Route{Pattern: o.pattern, Role: o.role,
+			Handler: o.handler}, Summary: o.summary, Query: query, Body: o.body, Answer: o.answer})
+	}
+	return list
 }
 
 // Handler returns the handler of all routes.
