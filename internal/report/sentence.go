@@ -107,8 +107,28 @@ func (g share) mean() string {
 // timesText is a factor with three digits.
 func timesText(v float64) string { return display.Fixed(v, max(0, 2-int(math.Floor(math.Log10(v))))) }
 
-// text is the sentence: the size of what is most frequent, and the counts of the rest.
+// text is the sentence, and which executions it is about if an extended experiment has others.
 func (a answer) text() string {
+	text, others := a.verdict(), 0
+	for _, c := range a.of.Changes {
+		others += c.OtherTime
+	}
+	switch {
+	case others == 0:
+	case len(a.of.Changes) == 1:
+		c := a.of.Changes[0]
+		text += fmt.Sprintf("; compared are the %d and %d executions that were measured in turns, "+
+			"without %s of another time", len(c.ExecutionsBefore), len(c.ExecutionsAfter),
+			display.Count(others, "other"))
+	default:
+		text += fmt.Sprintf("; compared are executions that were measured in turns, without %s of "+
+			"another time", display.Count(others, "other"))
+	}
+	return text
+}
+
+// verdict is the size of what is most frequent, and the counts of the rest.
+func (a answer) verdict() string {
 	after, before := a.names()
 	s := *a.of
 	shares := []share{{s.Higher, s.HigherRatio, false}, {s.Lower, s.LowerRatio, true}}

@@ -50,7 +50,8 @@ type Options struct {
 	Splits int
 	Seed   uint64 // of the calibration
 
-	copies [][]Observation // the executions of Null, by row
+	copies   [][]Observation // the executions of Null, by row
+	together bool            // both sides are of one experiment, measured in turns
 }
 
 // Defaults of Options.
@@ -261,6 +262,9 @@ func (r *Result) join(before, after Side, o Options) []row {
 		why := notTheSameWork(&before.Data.Pairs[i], &after.Data.Pairs[j])
 		if p.Instrument != q.Instrument && !costs(before, after) {
 			why = c.instrumentsDiffer()
+		}
+		if why == "" && (o.together || before.Data == after.Data) {
+			both, why = c.together(both, o.Paired)
 		}
 		if why != "" {
 			c.withhold(both, why)

@@ -54,7 +54,7 @@ func (g *Groups) Two() bool {
 
 // OfGroups compares groups: see [Of].
 func OfGroups(g *Groups, o Options) (*Result, error) {
-	o.Paired, o.Null = g.paired, g.copied
+	o.Paired, o.Null, o.together = g.paired, g.copied, len(g.of) == 1 && g.By != ByMachine
 	r, err := Of(g.before, g.after, o)
 	if err != nil {
 		return nil, err

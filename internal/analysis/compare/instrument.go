@@ -9,7 +9,7 @@ import (
 )
 
 // Apart reports whether the key has no verdict because its two sides are instrumented differently,
-// or do not measure the same part of their loops.
+// do not measure the same part of their loops, or were measured at different times.
 func (c *Change) Apart() bool { return c.apart }
 
 // withhold makes c the change of a key whose sides cannot be compared.

@@ -2,6 +2,9 @@ package compare
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 
 	"krund/internal/analysis/warmup"
 )
@@ -12,18 +15,13 @@ import (
 // false verdict with a probability of up to 2 alpha (measured: 10 % instead of 5 %). So look k has
 // alpha/2^(k-1): two looks together at most 1.5 alpha, any number of them less than 2 alpha.
 func (r *Result) look(rows []row, o Options) Options {
-	stages, apart := 1, 0
-	for _, row := range rows {
-		both, least := row.stages(o.Paired)
-		stages, apart = max(stages, both), apart+number(least == 0)
-	}
-	warn := func(code, format string, args ...any) {
-		r.Warnings = append(r.Warnings, warmup.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
-	}
-	if apart > 0 {
-		warn("stages", "%d of %d keys were added when the experiment was extended, and measured at another "+
-			"time than what they are compared with: a change may be that of the machine; more executions of "+
-			"all are measured in turns", apart, len(rows))
+	stages, again, changes := 1, 0, r.both()
+	for i, row := range rows {
+		looks := row.looks(o.Paired)
+		if i < len(changes) {
+			looks = max(looks, changes[i].looks)
+		}
+		stages, again = max(stages, looks), again+number(looks > 1)
 	}
 	if stages == 1 {
 		return o
@@ -37,36 +35,92 @@ func (r *Result) look(rows []row, o Options) Options {
 	}
 	r.Confidence = o.Confidence
 	const percent = 100
-	warn("extended", "the executions are of %d stages, because an experiment was extended: this is "+
-		"look %[1]d at the same question. It holds with a confidence of %.4g %% instead of %.4g %%, so "+
-		"that a false verdict at any of the looks has a probability of at most %.3g %%", stages,
-		percent*o.Confidence, percent*planned, percent*together)
+	of := ""
+	if again < len(rows) {
+		of = fmt.Sprintf(" of %d of %d keys", again, len(rows))
+	}
+	r.Warnings = append(r.Warnings, warmup.Warning{Code: "extended", Text: fmt.Sprintf(
+		"the executions%s are of %d stages, because an experiment was extended: this is look "+
+			"%[2]d at the same question. It holds with a confidence of %.4g %% instead of %.4g %%, "+
+			"so that a false verdict at any of the looks has a probability of at most %.3g %%", of, stages,
+		percent*o.Confidence, percent*planned, percent*together)})
 	return o
 }
 
-// stages returns how many stages the executions are of that are compared, with blocks those of
-// blocks that have both sides; and how many stages both sides have in common, -1 if one has none.
-func (r row) stages(paired bool) (compared, common int) {
-	before, after := map[int]bool{}, map[int]bool{}
+// looks returns of how many stages the executions are that are compared, with blocks those of
+// blocks that have both sides.
+func (r row) looks(paired bool) int {
+	before, after, both := map[int]bool{}, map[int]bool{}, map[int]bool{}
 	blocks := map[int]bool{}
 	for _, e := range r.before {
 		before[e.Stage], blocks[e.Block()] = true, true
 	}
-	both := map[int]bool{}
 	for _, e := range r.after {
 		after[e.Stage] = true
 		if blocks[e.Block()] {
 			both[e.Stage] = true
 		}
 	}
-	common = -number(len(before) == 0 || len(after) == 0)
-	for stage := range before {
-		common += number(after[stage])
-	}
 	if paired {
-		return len(both), common
+		return len(both)
 	}
-	return max(len(before), len(after)), common
+	return max(len(before), len(after))
+}
+
+// together returns the executions of one experiment that were measured in turns: those of the
+// stages that both sides have. If their shares of the executions differ from one stage to another,
+// a change of the machine between two would move one side more, and only the stage that says most
+// counts. Blocks have the same share on both sides. why says why there is nothing to compare, else
+// it is "".
+func (c *Change) together(r row, paired bool) (compared row, why string) {
+	const fewest, tolerated = 2, 0.1
+	n, m := perStage(r.before), perStage(r.after)
+	shared, before, after := map[int]bool{}, 0, 0
+	all := maps.Clone(n)
+	maps.Copy(all, m)
+	if len(all) < 2 || len(r.before) == 0 || len(r.after) == 0 {
+		return r, ""
+	}
+	for stage := range all {
+		if n[stage] > 0 && m[stage] > 0 {
+			shared[stage] = true
+			before, after = before+n[stage], after+m[stage]
+		}
+	}
+	c.looks = len(shared)
+	best, balanced := -1, true
+	says := func(stage int) float64 { // reciprocal of the variance of the effect
+		return 1 / (1/float64(n[stage]) + 1/float64(m[stage]))
+	}
+	for _, stage := range slices.Sorted(maps.Keys(shared)) {
+		share := float64(n[stage])/float64(before) - float64(m[stage])/float64(after)
+		balanced = balanced && math.Abs(share) <= tolerated
+		if best < 0 || says(stage) > says(best) {
+			best = stage
+		}
+	}
+	if !balanced && !paired {
+		shared = map[int]bool{best: true}
+	}
+	other := func(e reduced) bool { return !shared[e.Stage] }
+	compared = row{slices.DeleteFunc(slices.Clone(r.before), other),
+		slices.DeleteFunc(slices.Clone(r.after), other)}
+	if min(len(compared.before), len(compared.after)) < fewest {
+		return r, fmt.Sprintf("they were measured at different times: the experiment was extended, and "+
+			"no part of it has %d executions of each; add at least %[1]d, better 10, of all: these are "+
+			"measured in turns", fewest)
+	}
+	c.OtherTime = len(r.before) + len(r.after) - len(compared.before) - len(compared.after)
+	return compared, ""
+}
+
+// perStage returns how many executions are of each stage.
+func perStage(list []reduced) map[int]int {
+	counts := map[int]int{}
+	for _, e := range list {
+		counts[e.Stage]++
+	}
+	return counts
 }
 
 // More returns how many executions of each key on each side (blocks when paired) are advised, for

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/key"
 	"krund/rig/must"
 )
 
@@ -46,7 +49,7 @@ func TestStages(t *testing.T) {
 				said += w.Text
 			}
 			must.Equal(t, strings.Contains(said, "stages, because"), test.confidence != 0.95, said)
-			must.Equal(t, strings.Contains(said, "measured at another time"), test.blocks == 0, said)
+			must.Equal(t, strings.Contains(r.Changes[0].Reason, "at different times"), test.blocks == 0, said)
 			got := 0
 			if e := r.Changes[0].Steady; e != nil {
 				got = e.BeforeExecutions
@@ -102,5 +105,64 @@ func TestLooks(t *testing.T) {
 		limit := 0.075
 		limit += 2.5 * math.Sqrt(limit*(1-limit)/float64(tables))
 		must.Be(t, share(early+late) <= limit, keys, "keys:", share(early+late), "want at most", limit)
+	}
+}
+
+// TestAnAddedVM: the machine becomes slower by 1.8 when 10 executions of C were measured; then D, a
+// copy of C, is added with more executions of both. Only executions of one time are compared.
+func TestAnAddedVM(t *testing.T) {
+	added := "they were measured at different times"
+	for name, test := range map[string]struct {
+		c, d       [3]int // executions in each stage
+		n, m, left int    // compared, and not compared
+		look       int
+		reason     string
+	}{
+		"only D":              {[3]int{10}, [3]int{0, 10}, 0, 0, 0, 1, added},
+		"one execution":       {[3]int{10, 1}, [3]int{0, 11}, 0, 0, 0, 1, added},
+		"two executions":      {[3]int{10, 2}, [3]int{0, 12}, 2, 12, 10, 1, ""},
+		"ten executions":      {[3]int{10, 10}, [3]int{0, 20}, 10, 20, 10, 1, ""},
+		"then more of both":   {[3]int{10, 5, 9}, [3]int{0, 15, 9}, 9, 9, 30, 2, ""},
+		"both had been there": {[3]int{10, 6}, [3]int{10, 6}, 16, 16, 0, 2, ""},
+		"one more of both":    {[3]int{10, 1}, [3]int{10, 1}, 11, 11, 0, 2, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &dataset.Dataset{Info: dataset.Info{Source: "x.krun", Machine: "lab1"}}
+			r := rand.New(rand.NewPCG(6, 7))
+			for vm, stages := range map[string][3]int{"C": test.c, "D": test.d} {
+				number := 0
+				for stage, n := range stages {
+					for range n {
+						number++
+						values := make([]float64, 60)
+						for i := range values {
+							values[i] = (1 + 0.001*r.NormFloat64()) * (1 + 0.8*float64(min(stage, 1)))
+						}
+						e := execution(number, values)
+						e.Stage = stage
+						d.Add(key.Key{Benchmark: "b", VM: vm, Variant: "v"}, e)
+					}
+				}
+			}
+			slices.SortFunc(d.Pairs, func(a, b dataset.Pair) int {
+				return strings.Compare(a.Key.VM, b.Key.VM)
+			})
+			result := compared(t, Choice{By: ByVM}, analyzed(t, d))
+			c := result.Changes[0]
+			must.Be(t, strings.Contains(c.Reason, test.reason) && (test.reason == "") == !c.Apart(), c.Reason)
+			must.Be(t, c.Verdict == CannotTell || c.Verdict == Same, c.Verdict, "of a copy")
+			must.Equal(t, c.OtherTime, test.left, "not compared")
+			if test.reason == "" {
+				must.Be(t, c.Steady != nil && c.Steady.BeforeExecutions == test.n &&
+					c.Steady.AfterExecutions == test.m, c.Steady)
+				must.Be(t, math.Abs(float64(c.Steady.Ratio.Estimate)-1) < 0.005, c.Steady.Ratio)
+			}
+			look := slices.ContainsFunc(result.Warnings, func(w warmup.Warning) bool {
+				return w.Code == "extended" && strings.Contains(w.Text, "look 2")
+			})
+			must.Equal(t, look, test.look == 2, "look 2")
+			want := map[int]float64{1: 0.95, 2: 0.975}[test.look]
+			must.Be(t, math.Abs(result.Confidence-want) < 1e-12, result.Confidence, "want", want)
+		})
 	}
 }

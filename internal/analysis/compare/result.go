@@ -118,7 +118,12 @@ type Change struct {
 	Help     *Help            `json:"help"`    // what would help; nil when not known
 	Warnings []warmup.Warning `json:"warnings"`
 
+	// OtherTime is how many executions of both sides are not compared, because the experiment was
+	// extended and the other side was not measured in turns with them.
+	OtherTime int `json:"other_time,omitempty"`
+
 	apart bool // see Apart
+	looks int  // at the executions of both sides, of one experiment
 }
 
 // Execution is a process execution reduced to a number.
