@@ -101,7 +101,7 @@ func TestExamples(t *testing.T) {
 	needRoot := []string{"enable", "disable", "join"}
 	needs := map[string]string{ // what a command lacks here, as its error says
 		"submit": "KRUNHUB_URL", "wait": "KRUNHUB_URL", "request": "KRUNHUB_URL", "hub": "KRUNHUB_URL",
-		"ship": "has not joined a hub", "bisect": "--versions",
+		"get": "KRUNHUB_URL", "ship": "has not joined a hub", "bisect": "--versions",
 	}
 	b := newExperimentOf(t, text)
 	for range b.cfg.Slots() {

@@ -120,7 +120,8 @@ func TestUnserved(t *testing.T) {
 		status       int
 		text, allow  string
 	}{
-		{"PATCH", api.PathExperiments, 405, `"PATCH" is not for this address; use POST`, "POST"},
+		{"PATCH", api.PathExperiments, 405, `"PATCH" is not for this address; use GET, HEAD, POST`,
+			"GET, HEAD, POST"},
 		{"GET", "/api/v1/nothing", 404, "the hub has no such address; see the pages at /", ""},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), test.method, h.URL+test.path, nil)
