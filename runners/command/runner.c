@@ -11,7 +11,7 @@
  *	--warmup N         run the programs N times before the first iteration
  *	--ignore-failure   count runs in which the program fails
  *	--output FILE      what the programs print goes there; to a process that reads it if FILE is
- *	                   "pipe". A device or a file of /proc is appended to.
+ *	                   "pipe". A device or a file of /proc is appended to, not a file of /dev/shm.
  *	--messages FILE    the same for their standard error
  *	--input FILE       they read it
  *	--seed N           of the order of several programs
@@ -374,7 +374,8 @@ static int drain(struct options *o)
 /* redirect makes the programs write what goes to a descriptor to a file. It returns an error. */
 static int redirect(struct options *o, int fd, const char *path)
 {
-	int err, shared = !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5);
+	int err, shared = !strncmp(path, "/proc/", 6) ||
+			  (!strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9));
 
 	if (strcmp(path, "pipe"))
 		return posix_spawn_file_actions_addopen(&o->files, fd, path,
