@@ -230,7 +230,7 @@ function measureInput(krun, run_iter, parameter) {
 }
 
 /*
- * measureSuite measures for the hook of a suite, which is loaded in the place of a benchmark: iterate
+ * measureSuite measures for the hook of a suite, loaded in the place of a benchmark: iterate
  * returns the seconds that the suite itself measured for the iteration, which become a column. It
  * returns the code of the call that failed, or undefined.
  */

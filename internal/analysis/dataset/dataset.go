@@ -143,7 +143,7 @@ type Execution struct {
 	Restart string   // what was restarted before it, see results.Record.Reboot; "": unknown
 	Turn    int      // from 1: its place in the order of the experiment's executions; 0: unknown
 	// Place is the one within its block, from 1: among the arms of its key if the experiment is
-	// blocked, else in its round; 0: there are no blocks, or nobody drew their order.
+	// blocked, else in its round; 0: there are no blocks, or their order was not drawn.
 	Place int
 	// Stage is how often the experiment had been extended when it was measured. Between two stages
 	// there is time: executions of different stages are no block, even with the same number.

@@ -183,7 +183,7 @@ func TestEachItsOwn(t *testing.T) {
 	}
 }
 
-// TestEditionsOfAFile: the numbers of a file that somebody has written are checked before krund
+// TestEditionsOfAFile: the numbers of a file that a person has edited are checked before krund
 // counts on from them.
 func TestEditionsOfAFile(t *testing.T) {
 	for text, want := range map[string]string{

@@ -55,14 +55,14 @@ type EventKey struct {
 // Triage is what people say of an event.
 type Triage struct {
 	State    string    `json:"state"` // one of EventStates
-	Assignee string    `json:"owner"` // who looks after it; "" nobody
+	Assignee string    `json:"owner"` // user name; "": none
 	Note     string    `json:"note"`
 	Link     string    `json:"link"`        // to an issue; "" or an address of HTTP
 	Muted    time.Time `json:"muted_until"` // zero: not
 	Reason   string    `json:"mute_reason"`
 }
 
-// EventNew is the state of an event that nobody has looked at.
+// EventNew is the state of an event that no user has changed.
 const EventNew = "new"
 
 // EventStates are the states of an event. The first three are open.
@@ -96,7 +96,7 @@ type EventFilter struct {
 }
 
 // Events returns at most limit events, after skip, the newest first. Those that the values do not
-// show any more are left out unless somebody has said something of them.
+// show any more are left out unless a user has changed them.
 func (db *DB) Events(ctx context.Context, f EventFilter, skip, limit int) ([]Event, error) {
 	open := 0
 	if f.Open {
@@ -167,7 +167,7 @@ func (db *DB) PutEvent(ctx context.Context, tx *sql.Tx, e Event) error {
 	return nil
 }
 
-// SetTriage stores what somebody says of an event, and what that changes.
+// SetTriage stores the triage of an event, and logs what changes.
 func (db *DB) SetTriage(ctx context.Context, tx *sql.Tx, event string, t Triage, who, text string) error {
 	result, err := tx.ExecContext(ctx, `UPDATE events SET state = $2, assignee = $3, note = $4, link = $5,
 		muted = $6, reason = $7, updated = $8 WHERE id = $1`, event, t.State, t.Assignee, t.Note, t.Link,
@@ -178,14 +178,14 @@ func (db *DB) SetTriage(ctx context.Context, tx *sql.Tx, event string, t Triage,
 	return db.AddAct(ctx, tx, event, who, text)
 }
 
-// Act is what somebody did to an event.
+// Act is a change of an event by a user.
 type Act struct {
 	At   time.Time `json:"at"`
 	Who  string    `json:"who"`
 	Text string    `json:"text"`
 }
 
-// AddAct keeps what somebody did to an event.
+// AddAct stores a change of an event by a user.
 func (db *DB) AddAct(ctx context.Context, tx *sql.Tx, event, who, text string) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO acts (event, at, who, text) VALUES ($1, $2, $3, $4)`, event,
 		stamp(db.now()), who, text)

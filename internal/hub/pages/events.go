@@ -166,7 +166,7 @@ func (p *Pages) triage(r *http.Request, tx *sql.Tx) (string, error) {
 	return "/events/" + e.ID, p.putTriage(r, tx, e, t)
 }
 
-// putTriage stores what somebody says of an event, with the differences.
+// putTriage stores the triage of an event, and logs what changes.
 func (p *Pages) putTriage(r *http.Request, tx *sql.Tx, e database.Event, t database.Triage) error {
 	var said []string
 	for _, d := range []struct{ what, before, after string }{
