@@ -141,8 +141,9 @@ func TestPipeHeldOpen(t *testing.T) {
 // It ends by itself after some generations, so that a failure does no harm.
 func TestChain(t *testing.T) {
 	const line = `n=$1; m=$2; [ $n -gt 0 ] || exit 0; setsid sh -c "$0" "$0" $((n-1)) $m & exit 0`
-	nobody := account.Account{Name: "nobody", UID: 65534, GID: 65534, Own: true}
-	for _, user := range []User{{}, {Name: "nobody", UID: 65534, GID: 65534, Own: true}} {
+	const uid = 54323 // of no one: tests of other packages run processes as nobody meanwhile
+	own := account.Account{Name: "chain", UID: uid, GID: uid, Own: true}
+	for _, user := range []User{{}, {Name: "chain", UID: uid, GID: uid, Own: true}} {
 		marker := newMarker()
 		c := Command{
 			Path: "/bin/sh", Args: []string{"sh", "-c", line, line, "2000", marker},
@@ -152,7 +153,7 @@ func TestChain(t *testing.T) {
 			if os.Geteuid() != 0 {
 				continue
 			}
-			c.KillUser = nobody.KillProcesses
+			c.KillUser = own.KillProcesses
 		}
 		mustRun(t, c)
 		checkDead(t, marker)
