@@ -117,10 +117,12 @@ test: setup build test-c
 	CGO_ENABLED=0 $(TEST) -p 3 $$($(GO) list ./... | grep -v -e '/cgo$$' -e '/go$$')
 	CGO_ENABLED=1 CC="$(CC)" $(TEST) ./cgo
 
-## test-race   run the tests of packages that start goroutines with the race detector, which takes longer
+## test-race   run the tests of packages that start goroutines or lock with the race detector
 # It slows tests down five times: with -short those that repeat one thing very often are left out.
-CONCURRENT := $(sort $(dir $(shell git grep -lE '^[[:space:]]*go [a-z]|"sync|errgroup|parallel\.Each' \
-	-- 'cmd/*.go' 'internal/*.go')))
+# The tests of cmd/ start programs, which are built without it.
+CONCURRENT := $(sort $(dir $(shell git grep -lE \
+	'^[[:space:]]*go [a-z]|errgroup|parallel\.Each|sync\.(Mutex|RWMutex|Map|WaitGroup)|"sync/atomic' \
+	-- 'internal/*.go' ':!*_test.go')))
 test-race: setup build
 	$(TEST) -p 3 -race -short $(addprefix ./,$(CONCURRENT))
 

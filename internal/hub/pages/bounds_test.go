@@ -40,6 +40,9 @@ func worst(t *testing.T) (status, progress, details string) {
 func TestPagesAreBounded(t *testing.T) { dbtest.OnEach(t, testPagesAreBounded) }
 
 func testPagesAreBounded(t *testing.T, at string) {
+	if testing.Short() {
+		t.Skip("makes the largest pages")
+	}
 	h := newTestHub(t, at, fakeKrunctl)
 	const machines, parts, most = 450, 60, 2 << 20
 	status, progress, details := worst(t)
