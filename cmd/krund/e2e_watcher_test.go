@@ -81,7 +81,7 @@ func decided(t *testing.T, r results.Record) *results.WatcherStop {
 // TestStopIterations: executions end when their measurement is complete, count as completed, and
 // the decision follows from the recorded series. krunctl finds nothing wrong with them.
 func TestStopIterations(t *testing.T) {
-	for _, criterion := range stability.Criteria {
+	for i, criterion := range stability.Criteria {
 		t.Run(string(criterion), func(t *testing.T) {
 			e := watchedExperiment(t, fmt.Sprintf("criterion = %q\nwarmup_max = 12\nmeasure = 3\n",
 				criterion))
@@ -95,6 +95,9 @@ func TestStopIterations(t *testing.T) {
 					r.Key, r.Outcome, r.Reasons, s)
 				must.Be(t, r.Process.Affinity != nil && len(r.Process.Affinity) == len(child.Affinity())-1,
 					"the benchmark ran on", r.Process.Affinity, "the watcher on", r.Watcher.CPU)
+			}
+			if i > 0 {
+				return // what krunctl reads is the same
 			}
 			krunctl, _ := installControl()
 			for _, args := range [][]string{{"check"}, {"show"}, {"analyze", "--resamples", "200"},
