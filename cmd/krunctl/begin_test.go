@@ -59,9 +59,7 @@ func TestBegin(t *testing.T) {
 	trace := fakeKrund(t, "")
 	a := h.machineOf(t, "lab1")
 	for range 2 { // the second time as after a crash
-		if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
-			t.Fatal(stderr)
-		}
+		runApp(a, "hub", "ship").says(t, exitOK, "", "")
 	}
 	path := filepath.Join(a.state, "hub", id, "lab/x.toml")
 	if got, _ := os.ReadFile(trace); string(got) != strings.Repeat("run "+path+"\n", 2) {
@@ -74,8 +72,7 @@ func TestBegin(t *testing.T) {
 
 	fakeKrund(t, "echo the machine is not fit >&2; exit 1")
 	b := h.machineOf(t, "lab2")
-	code, _, stderr := runApp(b, "hub", "ship")
-	must.Be(t, code == exitError && strings.Contains(stderr, "the machine is not fit"), "exit", code, stderr)
+	runApp(b, "hub", "ship").says(t, exitError, "", "the machine is not fit")
 	r := h.krunctl(t, "eve", "hub", "wait", "--timeout", "1ns", id)
 	if !strings.Contains(r.stderr, "running, 2 of") {
 		t.Error(r.text())
@@ -99,9 +96,7 @@ func TestBeginRefuses(t *testing.T) {
 	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", toml, "--to", "lab1").stdout)
 	a := h.machineOf(t, "lab1", joined.AllowNotify)
 	a.uid = 0
-	code, _, stderr := runApp(a, "hub", "ship")
-	must.Be(t, code == exitError && strings.Contains(stderr, `does not allow [hooks] ("hooks")`), "exit",
-		code, stderr)
+	runApp(a, "hub", "ship").says(t, exitError, "", `does not allow [hooks] ("hooks")`)
 	r := h.krunctl(t, "eve", "hub", "wait", id)
 	if r.code != exitError || r.stdout != "failed\n" ||
 		!strings.Contains(r.stderr, "does not allow [hooks]") {
@@ -161,9 +156,7 @@ func TestBegunInVain(t *testing.T) {
 	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1").stdout)
 	trace := fakeKrund(t, "")
 	a := h.machineOf(t, "lab1")
-	if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK { // it is unpacked
-		t.Fatal(stderr)
-	}
+	runApp(a, "hub", "ship").says(t, exitOK, "", "", "it is unpacked")
 	a.uid = 0
 	a.systemctl = func(_ context.Context, args ...string) error {
 		t.Errorf("systemctl %q", args)
@@ -178,9 +171,7 @@ func TestBegunInVain(t *testing.T) {
 	log := "time=1 level=ERROR msg=\"krund ended\" status=1 error=\"the runner is\\n\\\"missing\\\"\"\n"
 	must.Do(t, os.WriteFile(filepath.Join(directory.For(path), "log"), []byte(log), 0o600))
 	const want = `is not enabled any more: the runner is`
-	if code, _, stderr := runApp(a, "hub", "ship"); code != exitError || !strings.Contains(stderr, want) {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
+	runApp(a, "hub", "ship").says(t, exitError, "", want)
 	h.krunctl(t, "eve", "hub", "wait", id).says(t, exitError, "", want)
 	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
 		t.Errorf("krund was called: %q", got)
@@ -200,9 +191,7 @@ func TestStoppedOnTheMachine(t *testing.T) {
 	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1").stdout)
 	trace := fakeKrund(t, "")
 	a := h.machineOf(t, "lab1")
-	if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
-		t.Fatal(stderr)
-	}
+	runApp(a, "hub", "ship").says(t, exitOK, "", "")
 	path := filepath.Join(a.state, "hub", id, "lab/x.toml")
 	text := must.Get(os.ReadFile(path))(t)
 	b := newExperimentAt(t, path, string(text))
@@ -216,9 +205,7 @@ func TestStoppedOnTheMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
-			t.Fatal(stderr)
-		}
+		runApp(a, "hub", "ship").says(t, exitOK, "", "")
 	}
 	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
 		t.Errorf("krund was called: %q", got)

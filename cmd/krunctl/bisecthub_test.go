@@ -68,10 +68,8 @@ func (l *lab) Sleep(ctx context.Context, d time.Duration) error {
 func (l *lab) bisect(dir string, o bisectOptions) (bisectAnswer, string, error) {
 	l.t.Helper()
 	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, now: time.Now, host: "laptop",
-		fsys: lax(), uid: 1000, env: func(name string) string {
-			return map[string]string{"KRUNHUB_URL": l.hub.url, "KRUNHUB_TOKEN": l.hub.users["ann"]}[name]
-		}}
+	a := l.hub.app(l.t, "ann")
+	a.stdout, a.stderr = &stdout, &stderr
 	o.format = "json"
 	err := a.bisect(l.t.Context(), dir, o, l)
 	var answer bisectAnswer

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"krund/internal/control"
 	"krund/internal/machine/host"
@@ -50,59 +48,36 @@ func TestBootEntry(t *testing.T) {
 		b.must(err)
 		return strings.Contains(string(block), "\nnext_entry=krund\n")
 	}
-	run := func(uid int, args ...string) (int, string) {
-		var stdout, stderr bytes.Buffer
-		a := &app{
-			stderr: &stderr, fsys: lax(), uid: uid, host: "bencher7",
-			now:       func() time.Time { return testTime },
-			systemctl: func(context.Context, ...string) error { return nil },
-			machine: func(context.Context) *control.Machine {
-				return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}
-			},
-		}
-		code := runIn(a, args, &stdout)
-		return code, stdout.String() + stderr.String()
+	a := testApp(t)
+	a.systemctl = func(context.Context, ...string) error { return nil }
+	a.machine = func(context.Context) *control.Machine {
+		return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}
+	}
+	run := func(uid, code int, says string, ask bool, args ...string) {
+		t.Helper()
+		a.uid = uid
+		r := runApp(a, args...)
+		must.Be(t, r.code == code && strings.Contains(r.stdout+r.stderr, says) && asked() == ask, args,
+			"asked", asked(), r.text())
 	}
 	// An image's boot loader is not this machine's.
-	if code, out := run(0, "enable", "--root", image, b.toml); code != exitOK || !strings.Contains(out,
-		"boot loader's entry krund") || asked() {
-		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
-	}
-	if code, out := run(0, "enable", "--start", b.toml); code != exitUsage || !strings.Contains(out,
-		"omit --start") || asked() {
-		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
-	}
+	run(0, exitOK, "boot loader's entry krund", false, "enable", "--root", image, b.toml)
+	run(0, exitUsage, "omit --start", false, "enable", "--start", b.toml)
 	b.must(os.Rename(filepath.Join(root, "boot/grub/custom.cfg"), filepath.Join(root, "custom.cfg")))
-	if code, out := run(0, "enable", b.toml); code != exitError || !strings.Contains(out, "no such entry") ||
-		asked() {
-		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
-	}
+	run(0, exitError, "no such entry", false, "enable", b.toml)
 	b.must(os.Rename(filepath.Join(root, "custom.cfg"), filepath.Join(root, "boot/grub/custom.cfg")))
-
 	cfg, err := experiment.ParseConfig(lax(), b.toml, "bencher7")
 	b.must(err)
-	a := &app{machine: func(context.Context) *control.Machine {
-		return &control.Machine{Host: host.Host{Root: sysroot.New(root)}}
-	}}
 	entry, ok := a.entryOf(t.Context(), cfg)
 	must.Need(t, ok, "the configuration's entry is not known")
 	b.must(entry.Ask(t.Context()))
 	must.Need(t, asked(), "the loader was not asked")
 	// A user who may not write the request leaves it alone; root withdraws it, by a hold and by
 	// disabling.
-	if code, out := run(1000, "hold", b.toml); code != exitOK || !asked() {
-		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
-	}
-	if code, out := run(0, "hold", b.toml); code != exitOK || asked() {
-		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
-	}
+	run(1000, exitOK, "", true, "hold", b.toml)
+	run(0, exitOK, "", false, "hold", b.toml)
 	b.must(entry.Ask(t.Context()))
-	if code, out := run(0, "disable", b.toml); code != exitOK || asked() {
-		t.Errorf("exit %d, asked %t: %s", code, asked(), out)
-	}
+	run(0, exitOK, "", false, "disable", b.toml)
 	b.must(os.WriteFile(b.directory.ConfigCopy(), []byte(cfg.Text), 0o644))
-	if code, out := run(0, "resume", b.toml); code != exitOK || !strings.Contains(out,
-		"sudo krunctl enable") || asked() {
-		t.Errorf("exit %d, asked %t: %s", code, asked(), out) // it is not enabled on this machine
-	}
+	run(0, exitOK, "sudo krunctl enable", false, "resume", b.toml) // it is not enabled on this machine
 }

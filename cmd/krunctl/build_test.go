@@ -244,23 +244,34 @@ func (r ran) says(t *testing.T, code int, stdout, stderr string, about ...any) {
 		append(about, r.text())...)
 }
 
-// krunctl runs a command. Where the test's directories are is replaced by TMP.
-func krunctl(t *testing.T, args ...string) ran {
+// testApp is krunctl as a user of a machine, at testTime, without a hub and without a terminal.
+func testApp(t *testing.T) *app {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: func() time.Time { return testTime },
-		host: "bencher7", fsys: lax(), uid: 1000, counters: noCounters,
-		ask: func(string) (string, bool) { return "", false },
+	a := &app{stdin: strings.NewReader(""), now: func() time.Time { return testTime }, host: "bencher7",
+		fsys: lax(), uid: 1000, counters: noCounters, ask: func(string) (string, bool) { return "", false },
 		env: func(string) string { return "" }, hubFile: filepath.Join(t.TempDir(), "hub.toml"),
 		machine: func(ctx context.Context) *control.Machine {
 			return control.NewMachine(ctx, sysroot.New(machines.New(t, "intel-pstate-active")))
-		},
-		krund: func(args []string, _ bool) error { // instead of becoming it
-			_, err := fmt.Fprintln(&stdout, "krund", strings.Join(args, " "))
-			return err
 		}}
-	code := runIn(a, args, &stdout)
-	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
+	a.krund = func(args []string, _ bool) error { // instead of becoming it
+		a.print("krund %s\n", strings.Join(args, " "))
+		return nil
+	}
+	return a
+}
+
+// runApp runs a command.
+func runApp(a *app, args ...string) ran {
+	var out, messages bytes.Buffer
+	a.stderr = &messages
+	code := runIn(a, args, &out)
+	return ran{code, out.String(), messages.String()}
+}
+
+// krunctl runs a command by testApp.
+func krunctl(t *testing.T, args ...string) ran {
+	t.Helper()
+	return runApp(testApp(t), args...)
 }
 
 // in replaces the directory that the experiment is in by TMP.

@@ -74,16 +74,21 @@ func newHub(t *testing.T) *aHub {
 	return h
 }
 
+// app is krunctl of a user of the hub.
+func (h *aHub) app(t *testing.T, user string) *app {
+	t.Helper()
+	a := testApp(t)
+	a.now, a.host = time.Now, "laptop"
+	a.env = func(name string) string {
+		return map[string]string{"KRUNHUB_URL": h.url, "KRUNHUB_TOKEN": h.users[user]}[name]
+	}
+	return a
+}
+
 // krunctl runs a command as a user of the hub.
 func (h *aHub) krunctl(t *testing.T, user string, args ...string) ran {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	a := &app{stdin: strings.NewReader(""), stderr: &stderr, now: time.Now, host: "laptop", fsys: lax(),
-		uid: 1000, env: func(name string) string {
-			return map[string]string{"KRUNHUB_URL": h.url, "KRUNHUB_TOKEN": h.users[user]}[name]
-		}}
-	code := runIn(a, args, &stdout)
-	return ran{code: code, stdout: stdout.String(), stderr: stderr.String()}
+	return runApp(h.app(t, user), args...)
 }
 
 // repository is a git repository with an experiment whose benchmark differs in two revisions.

@@ -55,11 +55,9 @@ func TestSubmitTriesAgain(t *testing.T) {
 	for name, fail := range map[string]func(http.ResponseWriter, *http.Request){
 		"unavailable": unavailable, "cut": cut} {
 		h := flaky(t, real, 2, fail)
+		a := h.app(t, "ann")
 		var stdout, stderr bytes.Buffer
-		a := &app{stdout: &stdout, stderr: &stderr, now: time.Now, host: "laptop", fsys: lax(),
-			env: func(name string) string {
-				return map[string]string{"KRUNHUB_URL": h.url, "KRUNHUB_TOKEN": h.users["ann"]}[name]
-			}}
+		a.stdout, a.stderr = &stdout, &stderr
 		err := a.submit(t.Context(), repository(t), submitOptions{to: "lab1", machines: 1},
 			&leaps{now: time.Now()})
 		if err != nil || strings.Count(stderr.String(), "trying again") != 4 {
@@ -118,13 +116,8 @@ func TestFetchTriesAgain(t *testing.T) {
 			_, _ = io.Copy(w, answer.Body)
 		})
 		a := h.machineOf(t, "lab1")
-		if code, _, stderr := runApp(a, "hub", "ship"); code != exitError ||
-			!strings.Contains(stderr, "tries again") {
-			t.Errorf("%s: exit %d: %s", name, code, stderr)
-		}
-		if code, _, stderr := runApp(a, "hub", "ship"); code != exitOK {
-			t.Errorf("%s, then: exit %d: %s", name, code, stderr)
-		}
+		runApp(a, "hub", "ship").says(t, exitError, "", "tries again", name)
+		runApp(a, "hub", "ship").says(t, exitOK, "", "", name, "then")
 		state, err := (&api.Client{URL: real.url, Token: real.users["ann"]}).Experiment(t.Context(), id)
 		must.Be(t, err == nil && len(state.Shares) == 1 && state.Shares[0].State == "running", name, state,
 			err)

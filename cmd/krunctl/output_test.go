@@ -15,67 +15,34 @@ import (
 	"krund/rig/must"
 )
 
-// writer is a command that writes to a place that the user names.
+// writer is a command that writes to OUT, a place that the user names. DIR is an experiment, JMH a
+// file of JMH, KRUN a configuration of Krun.
 type writer struct {
 	name string
 	file string // that it writes, below the place; "" is the place itself
-	args func(in inputs, place string) []string
+	args string
 }
 
-// inputs are what the writers read.
-type inputs struct{ directory, jmh string }
+// inputs replaces what the writers read.
+type inputs []string
+
+func (w writer) words(in inputs, place string) []string {
+	return strings.Fields(strings.NewReplacer(append(in, "OUT", place)...).Replace(w.args))
+}
 
 var writers = []writer{
-	{"analyze", "", func(in inputs, to string) []string {
-		return []string{"analyze", "--format", "json", "-o", to, in.directory}
-	}},
-	{"table", "", func(in inputs, to string) []string {
-		return []string{"analyze", "--table", "-o", to, in.directory}
-	}},
-	{"compare", "", func(in inputs, to string) []string {
-		return []string{"compare", "-f", "html", "-o", to, in.directory, in.directory}
-	}},
-	{"plot", "", func(in inputs, to string) []string { return []string{"report", "-o", to, in.directory} }},
-	{
-		"export",
-		"",
-		func(in inputs, to string) []string {
-			return []string{"convert", "--to", "csv", "-o", to,
-				in.directory}
-		},
-	},
-	{"export-executions", "", func(in inputs, to string) []string {
-		return []string{"convert", "--to", "jsonl", "--rows", "executions", "-o", to, in.directory}
-	}},
-	{"export-wide", "C_default-c.csv", func(in inputs, to string) []string {
-		return []string{"convert", "--to", "csv", "--rows", "wide", "-o", to, in.directory}
-	}},
-	{
-		"convert-krun",
-		"",
-		func(in inputs, to string) []string {
-			return []string{"convert", "--to", "krun", "-o", to, in.directory}
-		},
-	},
-	{
-		"convert-go",
-		"",
-		func(in inputs, to string) []string {
-			return []string{"convert", "--to", "go", "-o", to,
-				in.directory}
-		},
-	},
-	{
-		"convert-parquet",
-		"benchmark=fasta/vm=C/variant=default-c/iterations.parquet",
-		func(in inputs, to string) []string {
-			return []string{"convert", "--to", "parquet", "-o", to, in.directory}
-		},
-	},
-	{"import", "", func(in inputs, to string) []string {
-		return []string{"convert", "--to", "krun", "-o", to,
-			in.jmh}
-	}},
+	{"analyze", "", "analyze --format json -o OUT DIR"},
+	{"table", "", "analyze --table -o OUT DIR"},
+	{"compare", "", "compare -f html -o OUT DIR DIR"},
+	{"plot", "", "report -o OUT DIR"},
+	{"export", "", "convert --to csv -o OUT DIR"},
+	{"export-executions", "", "convert --to jsonl --rows executions -o OUT DIR"},
+	{"export-wide", "C_default-c.csv", "convert --to csv --rows wide -o OUT DIR"},
+	{"convert-krun", "", "convert --to krun -o OUT DIR"},
+	{"convert-go", "", "convert --to go -o OUT DIR"},
+	{"convert-parquet", "benchmark=fasta/vm=C/variant=default-c/iterations.parquet",
+		"convert --to parquet -o OUT DIR"},
+	{"import", "", "convert --to krun -o OUT JMH"},
 }
 
 // place makes the directory that the file of a writer is in, and returns what to give with -o and
@@ -101,16 +68,21 @@ func analyzedDirectory(t *testing.T) string {
 	return dir
 }
 
+func writerInputs(t *testing.T) inputs {
+	t.Helper()
+	jmh := save(t, "in.json",
+		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
+	return inputs{"DIR", analyzedDirectory(t), "JMH", jmh, "KRUN", save(t, "old.krun", "VMS = {}\n")}
+}
+
 // eachWriter runs test for each command that writes.
 func eachWriter(t *testing.T, test func(t *testing.T, file string, run func() ran)) {
 	t.Helper()
-	in := inputs{directory: analyzedDirectory(t)}
-	in.jmh = save(t, "in.json",
-		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
+	in := writerInputs(t)
 	for _, w := range writers {
 		t.Run(w.name, func(t *testing.T) {
 			output, file := w.place(t)
-			test(t, file, func() ran { return krunctl(t, w.args(in, output)...) })
+			test(t, file, func() ran { return krunctl(t, w.words(in, output)...) })
 		})
 	}
 }

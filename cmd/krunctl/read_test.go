@@ -5,114 +5,53 @@ import (
 	"compress/gzip"
 	"io"
 	"os"
+	"strings"
 	"testing"
 )
 
-// TestGoldens runs the commands that print over the same experiments.
+// TestGoldens runs the commands that print over the same experiments. DIR is the experiment's
+// directory, TOML its configuration.
 func TestGoldens(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(*testing.T) *builder
-		args func(*builder) []string
+		args string
 	}{
-		"plan": {newExperiment, func(b *builder) []string { return []string{"check", "--plan", b.toml} }},
-		"plan-json": {mixed, func(b *builder) []string {
-			return []string{"check", "--plan", "--format",
-				"json", b.toml}
-		}},
-		"plan-measured": {complete, func(b *builder) []string {
-			return []string{"check", "--plan", b.toml}
-		}},
-		"status-new": {newExperiment, func(b *builder) []string {
-			return []string{"status",
-				b.dir()}
-		}},
-		"status": {mixed, func(b *builder) []string {
-			return []string{"status", "--by", "key",
-				b.toml}
-		}},
-		"status-json": {mixed, func(b *builder) []string {
-			return []string{"status", "--format", "json",
-				b.dir()}
-		}},
-		"status-finished": {complete, func(b *builder) []string { return []string{"status", b.dir()} }},
-		"show":            {mixed, func(b *builder) []string { return []string{"show", b.dir(), "0"} }},
-		"show-series": {mixed, func(b *builder) []string {
-			return []string{"show", "--series", b.dir(),
-				"3-2"}
-		}},
-		"show-error":      {mixed, func(b *builder) []string { return []string{"show", b.toml, "2-1"} }},
-		"show-no-record":  {mixed, func(b *builder) []string { return []string{"show", b.dir(), "5"} }},
-		"show-no-attempt": {mixed, func(b *builder) []string { return []string{"show", b.dir(), "0-9"} }},
-		"show-which-record": {mixed, func(b *builder) []string {
-			return []string{"show", "--series", b.dir()}
-		}},
-		"summary": {mixed, func(b *builder) []string { return []string{"show", b.dir()} }},
-		"summary-new": {newExperiment, func(b *builder) []string {
-			return []string{"show",
-				b.dir()}
-		}},
-		"summary-json": {mixed, func(b *builder) []string {
-			return []string{"show", "--format", "json", "--key",
-				"*:C:*", b.dir()}
-		}},
-		"export-long": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "csv",
-				b.dir()}
-		}},
-		"export-all": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "csv", "--all-outcomes", "--iterations", "0-0", b.dir()}
-		}},
-		"export-column": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "csv", "--column", "gc_time", "--key", "fasta:*:*", b.dir()}
-		}},
-		"export-no-column": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "csv", "--column",
-				"cycles", b.dir()}
-		}},
-		"export-jsonl": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "jsonl",
-				"--iterations", "1-", b.dir()}
-		}},
-		"export-wide": {complete, func(b *builder) []string {
-			return []string{"convert", "--to", "csv",
-				"--rows", "wide", "--key", "*:C:*", b.dir()}
-		}},
-		"export-wide-gap": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "csv", "--rows", "wide",
-				"--key", "*:C:*", b.dir()}
-		}},
-		"export-wide-aperf": {complete, func(b *builder) []string {
-			return []string{"convert", "--to", "csv", "--rows", "wide", "--key", "nbody:C:*", "--column",
-				"aperf_core0",
-				b.dir()}
-		}},
-		"export-wide-vms": {complete, func(b *builder) []string {
-			return []string{"convert", "--to", "csv",
-				"--rows", "wide", b.dir()}
-		}},
-		"export-executions": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "csv",
-				"--rows", "executions", b.dir()}
-		}},
-		"export-executions-json": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "jsonl", "--rows", "executions", "--all-outcomes", b.dir()}
-		}},
-		"export-executions-long": {mixed, func(b *builder) []string {
-			return []string{"convert", "--to", "csv",
-				"--rows", "executions", "--column", "x", b.dir()}
-		}},
-		"export-new": {newExperiment, func(b *builder) []string {
-			return []string{"convert",
-				"--to", "csv", b.dir()}
-		}},
-		"export-format": {complete, func(b *builder) []string {
-			return []string{"convert",
-				b.dir()}
-		}},
+		"plan":              {newExperiment, "check --plan TOML"},
+		"plan-json":         {mixed, "check --plan --format json TOML"},
+		"plan-measured":     {complete, "check --plan TOML"},
+		"status-new":        {newExperiment, "status DIR"},
+		"status":            {mixed, "status --by key TOML"},
+		"status-json":       {mixed, "status --format json DIR"},
+		"status-finished":   {complete, "status DIR"},
+		"show":              {mixed, "show DIR 0"},
+		"show-series":       {mixed, "show --series DIR 3-2"},
+		"show-error":        {mixed, "show TOML 2-1"},
+		"show-no-record":    {mixed, "show DIR 5"},
+		"show-no-attempt":   {mixed, "show DIR 0-9"},
+		"show-which-record": {mixed, "show --series DIR"},
+		"summary":           {mixed, "show DIR"},
+		"summary-new":       {newExperiment, "show DIR"},
+		"summary-json":      {mixed, "show --format json --key *:C:* DIR"},
+		"export-long":       {mixed, "convert --to csv DIR"},
+		"export-all":        {mixed, "convert --to csv --all-outcomes --iterations 0-0 DIR"},
+		"export-column":     {mixed, "convert --to csv --column gc_time --key fasta:*:* DIR"},
+		"export-no-column":  {mixed, "convert --to csv --column cycles DIR"},
+		"export-jsonl":      {mixed, "convert --to jsonl --iterations 1- DIR"},
+		"export-wide":       {complete, "convert --to csv --rows wide --key *:C:* DIR"},
+		"export-wide-gap":   {mixed, "convert --to csv --rows wide --key *:C:* DIR"},
+		"export-wide-aperf": {complete,
+			"convert --to csv --rows wide --key nbody:C:* --column aperf_core0 DIR"},
+		"export-wide-vms":        {complete, "convert --to csv --rows wide DIR"},
+		"export-executions":      {mixed, "convert --to csv --rows executions DIR"},
+		"export-executions-json": {mixed, "convert --to jsonl --rows executions --all-outcomes DIR"},
+		"export-executions-long": {mixed, "convert --to csv --rows executions --column x DIR"},
+		"export-new":             {newExperiment, "convert --to csv DIR"},
+		"export-format":          {complete, "convert DIR"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := c.make(t)
-			golden(t, name, krunctl(t, c.args(b)...).in(b).text())
+			args := strings.NewReplacer("DIR", b.dir(), "TOML", b.toml).Replace(c.args)
+			golden(t, name, krunctl(t, strings.Fields(args)...).in(b).text())
 		})
 	}
 }

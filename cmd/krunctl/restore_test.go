@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -28,102 +27,62 @@ func (a *accounts) Remove(context.Context, bool) (bool, error) {
 	return was, nil
 }
 
-// TestRestoreKeepsTheAccount when it is asked to, and takes it away otherwise; doing it again does
-// nothing.
-func TestRestoreKeepsTheAccount(t *testing.T) {
-	b := mixed(t)
-	db := &accounts{}
+// withAccount is an experiment whose krund was killed when it had made the account, which is noted in
+// the journal and, if run is a directory, in the copy there; and krunctl on this machine.
+func withAccount(t *testing.T, run string) (*builder, *accounts, *app) {
+	t.Helper()
+	b, db := mixed(t), &accounts{}
 	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
 	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot,
 		func() time.Time { return testTime })
 	b.must(err)
+	a := testApp(t)
+	a.uid, a.machine = 0, func(context.Context) *control.Machine { return m }
+	if run != "" {
+		a.runtime = []string{run}
+	}
+	journal.Spare(directory.Spare(lax(), b.directory.Dir(), a.runtime...))
 	b.must(control.ExpectAccount(m, journal))
-	db.there = true
 	b.must(journal.Close())
+	db.there = true
+	return b, db, a
+}
+
+// TestRestoreKeepsTheAccount when it is asked to, and takes it away otherwise; doing it again does
+// nothing.
+func TestRestoreKeepsTheAccount(t *testing.T) {
+	b, _, a := withAccount(t, "")
 	for _, step := range []struct {
 		args string
 		want string
 	}{{"--keep-account", "nothing"}, {"", "restored  account: krun = absent"}, {"", "nothing to restore"}} {
-		var stdout, stderr bytes.Buffer
-		a := &app{
-			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(),
-			now:     func() time.Time { return testTime },
-			machine: func(context.Context) *control.Machine { return m },
-		}
-		if code := runIn(a, append([]string{"repair", "--machine", b.toml}, strings.Fields(step.args)...),
-			&stdout); code != exitOK || !strings.Contains(stdout.String(), step.want) {
-			t.Errorf("restore %s: exit %d: %s%s; want %q", step.args, code, stdout.String(), stderr.String(),
-				step.want)
-		}
+		args := append([]string{"repair", "--machine", b.toml}, strings.Fields(step.args)...)
+		runApp(a, args...).says(t, exitOK, step.want, "", step.args)
 	}
 }
 
 // TestRestoreLeavesAMachineThatIsTaken: a restore could revert the settings of another experiment.
 func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
-	b := mixed(t)
-	db := &accounts{}
-	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
-	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot,
-		func() time.Time { return testTime })
-	b.must(err)
-	b.must(control.ExpectAccount(m, journal))
-	b.must(journal.Close())
-	db.there = true
 	run := t.TempDir()
-	restore := func() (int, string) {
-		var stdout, stderr bytes.Buffer
-		a := &app{
-			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(),
-			now: func() time.Time { return testTime }, runtime: []string{run},
-			machine: func(context.Context) *control.Machine { return m },
-		}
-		code := runIn(a, []string{"repair", "--machine", b.toml}, &stdout)
-		return code, stdout.String() + stderr.String()
-	}
+	b, db, a := withAccount(t, run)
 	other, err := directory.LockMachine(lax(), "/other.krun", run)
 	b.must(err)
-	if code, text := restore(); code != exitError || !strings.Contains(text,
-		"another krund is running on this machine") || !db.there {
-		t.Errorf("exit %d, account %t: %s", code, db.there, text)
-	}
+	runApp(a, "repair", "--machine", b.toml).says(t, exitError, "", "another krund is running on this machine")
+	must.Be(t, db.there, "the account is gone")
 	b.must(other.Release())
-	if code, text := restore(); code != exitOK || db.there {
-		t.Errorf("exit %d, account %t: %s", code, db.there, text)
-	}
+	runApp(a, "repair", "--machine", b.toml).says(t, exitOK, "", "")
+	must.Be(t, !db.there, "the account is still there")
 }
 
 // TestRestoreFromTheCopy: what is missing from the journal is in its copy.
 func TestRestoreFromTheCopy(t *testing.T) {
-	b := mixed(t)
-	db := &accounts{}
-	m := &control.Machine{Host: host.Host{Root: sysroot.New(t.TempDir())}, Boot: "this", Accounts: db}
 	run := t.TempDir()
-	spare := directory.Spare(lax(), b.directory.Dir(), run)
-	journal, err := control.OpenJournal(lax(), b.directory.Journal(), m.Boot,
-		func() time.Time { return testTime })
-	b.must(err)
-	journal.Spare(spare)
-	b.must(control.ExpectAccount(m, journal))
-	b.must(journal.Close())
-	db.there = true
+	b, db, a := withAccount(t, run)
 	b.must(os.Remove(b.directory.Journal()))
-	for _, step := range []struct {
-		code int
-		want string
-	}{{exitError, "restored  account: krun = absent"}, {exitOK, "nothing to restore"}} {
-		var stdout, stderr bytes.Buffer
-		a := &app{
-			stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(),
-			now:     func() time.Time { return testTime },
-			runtime: []string{run}, machine: func(context.Context) *control.Machine { return m },
-		}
-		if code := runIn(a, []string{"repair", "--machine", b.toml}, &stdout); code != step.code ||
-			!strings.Contains(stdout.String(), step.want) || db.there {
-			t.Errorf("exit %d, account %t: %s%s; want %q", code, db.there, stdout.String(), stderr.String(),
-				step.want)
-		}
-	}
-	must.Refused(os.Lstat(spare))(t, "", "the copy is still there")
+	runApp(a, "repair", "--machine", b.toml).says(t, exitError, "restored  account: krun = absent", "")
+	must.Be(t, !db.there, "the account is still there")
+	runApp(a, "repair", "--machine", b.toml).says(t, exitOK, "nothing to restore", "")
+	must.Refused(os.Lstat(directory.Spare(lax(), b.directory.Dir(), run)))(t, "", "the copy is still there")
 }
 
 // TestRestoreWaitsForTheGuard: a guard that is restoring the machine is no reason to refuse.

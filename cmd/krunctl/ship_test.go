@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"net/http"
@@ -9,10 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"krund/internal/control"
-	"krund/internal/control/machines"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
@@ -20,30 +16,13 @@ import (
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
-	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
-
-func testApp(t *testing.T) *app {
-	t.Helper()
-	return &app{stdin: strings.NewReader(""), now: func() time.Time { return testTime }, host: "bencher7",
-		fsys: lax(), uid: 1000, machine: func(ctx context.Context) *control.Machine {
-			return control.NewMachine(ctx, sysroot.New(machines.New(t, "intel-pstate-active")))
-		}}
-}
-
-func runApp(a *app, args ...string) (code int, stdout, stderr string) {
-	var out, messages bytes.Buffer
-	a.stderr = &messages
-	code = runIn(a, args, &out)
-	return code, out.String(), messages.String()
-}
 
 // shipTo returns an environment of krunctl that has joined the hub at the address.
 func shipTo(t *testing.T, url, token string) *app {
 	t.Helper()
 	a := testApp(t)
-	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
 	a.state = t.TempDir()
 	h := joined.Hub{URL: url, Token: token, Deadline: "1s"}
 	must.Do(t, h.Store(durable.OS(), a.hubFile))
@@ -60,9 +39,7 @@ func TestShipAndJoin(t *testing.T) {
 		return nil
 	}
 	a.stdin = strings.NewReader(token + "\n")
-	if code, _, stderr := runApp(a, "hub", "join", h.URL, "--token-file", "-", "--name", "lab1"); code != 0 {
-		t.Fatal(stderr)
-	}
+	runApp(a, "hub", "join", h.URL, "--token-file", "-", "--name", "lab1").says(t, exitOK, "", "")
 	b := newExperiment(t)
 	b.run(results.Completed)
 	b.run(results.Error, "exit status 1")
@@ -70,14 +47,11 @@ func TestShipAndJoin(t *testing.T) {
 	defer func() { // now the machine was seen
 		a.uid, a.stdin = 0, strings.NewReader(token)
 		args := []string{"hub", "join", h.URL, "--token", "-", "--name", "lab1"}
-		code, _, stderr := runApp(a, args...)
-		if code != exitError || !strings.Contains(stderr, `machine "lab1" (`) ||
-			!strings.Contains(stderr, "was seen last at 2026-11-21T12:00:00Z and runs an experiment; if") {
-			t.Errorf("%d %s", code, stderr)
-		}
+		r := runApp(a, args...)
+		r.says(t, exitError, "", `machine "lab1" (`)
+		r.says(t, exitError, "", "was seen last at 2026-11-21T12:00:00Z and runs an experiment; if")
 		a.stdin = strings.NewReader(token)
-		code, _, stderr = runApp(a, append(args, "--replace")...)
-		must.Be(t, code == exitOK && strings.Contains(stderr, "takes the place of machine"), code, stderr)
+		runApp(a, append(args, "--replace")...).says(t, exitOK, "", "takes the place of machine")
 		if hub, err := joined.Load(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
 			t.Errorf("the deadline of the owner became %q, %v", hub.Deadline, err)
 		}
@@ -88,19 +62,14 @@ func TestShipAndJoin(t *testing.T) {
 			return err
 		}))
 	}
-	code, stdout, stderr := runApp(a, "hub", "ship", b.dir())
-	must.Need(t, code == 0 && strings.Contains(stdout, "2 records"), code, stdout, stderr)
+	runApp(a, "hub", "ship", b.dir()).says(t, exitOK, "2 records", "")
 	ask("hold")
-	if code, _, stderr := runApp(a, "hub", "ship", b.dir()); code != 0 {
-		t.Fatal(stderr)
-	}
+	runApp(a, "hub", "ship", b.dir()).says(t, exitOK, "", "")
 	if held, err := b.directory.Asked(directory.Hold); !held {
 		t.Errorf("the hub's request to hold was not followed: %v", err)
 	}
 	ask("resume")
-	if code, _, stderr := runApp(a, "hub", "ship", b.dir()); code != 0 {
-		t.Fatal(stderr)
-	}
+	runApp(a, "hub", "ship", b.dir()).says(t, exitOK, "", "")
 	if held, err := b.directory.Asked(directory.Hold); held {
 		t.Errorf("the hub's request to resume was not followed: %v", err)
 	}
@@ -125,34 +94,27 @@ func TestShipToNothing(t *testing.T) {
 	a := shipTo(t, dead.URL, "x")
 	b := newExperiment(t)
 	b.run(results.Completed)
-	code, _, stderr := runApp(a, "hub", "ship", b.dir())
-	must.Be(t, code == 1 && strings.Contains(stderr, "ask the hub at "+dead.URL), code, stderr)
+	runApp(a, "hub", "ship", b.dir()).says(t, exitError, "", "ask the hub at "+dead.URL)
 	list := ship.KnownAt(durable.OS(), a.state).Directories()
 	must.Be(t, len(list) == 1 && list[0] == b.dir(), "remembered", list)
 }
 
 func TestShipWithoutHub(t *testing.T) {
-	a := testApp(t)
-	a.hubFile = filepath.Join(t.TempDir(), "hub.toml")
-	code, _, stderr := runApp(a, "hub", "ship", newExperiment(t).dir())
-	must.Be(t, code == 1 && strings.Contains(stderr, "has not joined a hub"), code, stderr)
+	krunctl(t, "hub", "ship", newExperiment(t).dir()).says(t, exitError, "", "has not joined a hub")
 }
 
 // TestShipRemembersWithoutHub: what a machine has to ship is not forgotten while hub.toml is
 // missing, and forgotten when its directory was removed.
 func TestShipRemembersWithoutHub(t *testing.T) {
 	a := testApp(t)
-	a.hubFile, a.state = filepath.Join(t.TempDir(), "hub.toml"), t.TempDir()
+	a.state = t.TempDir()
 	a.runtime = []string{t.TempDir()}
 	known := ship.KnownAt(durable.OS(), a.state)
 	kept := newExperiment(t).dir()
 	for _, dir := range []string{kept, filepath.Join(t.TempDir(), "removed.krun")} {
 		must.Do(t, known.Add(dir))
 	}
-	if code, _, stderr := runApp(a, "hub", "ship"); code != 1 || !strings.Contains(stderr,
-		"has not joined a hub") {
-		t.Errorf("%d %s", code, stderr)
-	}
+	runApp(a, "hub", "ship").says(t, exitError, "", "has not joined a hub")
 	if list := known.Directories(); len(list) != 1 || list[0] != kept {
 		t.Errorf("remembered: %q, want %s", list, kept)
 	}
@@ -167,6 +129,6 @@ func TestWaitForSilentHub(t *testing.T) {
 	defer silent.Close()
 	a := testApp(t)
 	a.env = func(name string) string { return map[string]string{"KRUNHUB_TOKEN": "x"}[name] }
-	code, _, stderr := runApp(a, "hub", "wait", "--timeout", "1ns", "--hub", silent.URL, "x")
-	must.Be(t, code == 4 && strings.Contains(stderr, "has not ended within 1ns"), code, stderr)
+	runApp(a, "hub", "wait", "--timeout", "1ns", "--hub", silent.URL, "x").says(t, exitWaiting, "",
+		"has not ended within 1ns")
 }

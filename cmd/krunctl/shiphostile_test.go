@@ -38,9 +38,7 @@ func TestShipHostileDirectory(t *testing.T) {
 			}))
 			before, err := os.ReadFile(a.hubFile)
 			b.must(err)
-			if code, stdout, stderr := runApp(a, "hub", "ship", b.dir()); code != exitError {
-				t.Errorf("%s of %d: %d %s%s", name, owner, code, stdout, stderr)
-			}
+			runApp(a, "hub", "ship", b.dir()).says(t, exitError, "", "", name, owner)
 			after, err := os.ReadFile(a.hubFile)
 			must.Be(t, err == nil && string(after) == string(before), name, owner, "hub.toml became", after,
 				err)
@@ -64,9 +62,7 @@ func TestShipElsewhere(t *testing.T) {
 	writeText(t, filepath.Join(b.dir(), "hub.json"),
 		`{"format":1,"hub":"`+elsewhere.URL+`","experiment":"x",`+
 			`"given":true,"deleted":true,"files":{},"received":[{"attempt":1,"from":0,"to":99}]}`)
-	if code, _, stderr := runApp(a, "hub", "ship", b.dir()); code != exitOK {
-		t.Fatal(stderr)
-	}
+	runApp(a, "hub", "ship", b.dir()).says(t, exitOK, "", "")
 	list, err := h.DB.Experiments(t.Context(), 10)
 	must.Need(t, err == nil && len(list) == 1 && list[0].ID != "x", "the hub of hub.toml", list, err)
 	if rows, err := h.DB.Records(t.Context(), list[0].ID, "", 0, 10); err != nil || len(rows) != 1 {

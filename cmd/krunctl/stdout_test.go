@@ -18,35 +18,23 @@ var standardOutputs = []string{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1
 // TestOutputToStandardOutput: -o - is standard output, which then has what a file would have got
 // and nothing else; so have the names of the device, to which a shell may have redirected a file.
 func TestOutputToStandardOutput(t *testing.T) {
-	in := inputs{directory: analyzedDirectory(t)}
-	in.jmh = save(t, "in.json",
-		`[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`)
-	krun := save(t, "old.krun", "VMS = {}\n")
+	in := writerInputs(t)
 	more := []writer{
-		{"optimize", "", func(in inputs, to string) []string {
-			return []string{"enough", "optimize", "--metric", "rmad", "--at-least", "3", "--write", to,
-				in.directory}
-		}},
-		{"history", "", func(in inputs, to string) []string {
-			return []string{"history", "-o", to, in.directory}
-		}},
-		{"import-config", "", func(_ inputs, to string) []string {
-			return []string{"convert", "--to", "toml", krun, "-o", to}
-		}},
-	}
+		{"optimize", "", "enough optimize --metric rmad --at-least 3 --write OUT DIR"},
+		{"history", "", "history -o OUT DIR"}, {"import-config", "", "convert --to toml KRUN -o OUT"}}
 	for _, w := range slices.Concat(writers, more) {
 		if w.name == "convert-parquet" {
 			continue // it writes a directory
 		}
 		t.Run(w.name, func(t *testing.T) {
 			output, file := w.place(t)
-			r := krunctl(t, w.args(in, output)...)
+			r := krunctl(t, w.words(in, output)...)
 			want, err := os.ReadFile(file)
 			if r.code != exitOK || err != nil {
 				t.Fatalf("%v\n%s", err, r.text())
 			}
 			for _, to := range standardOutputs {
-				args := w.args(in, to)
+				args := w.words(in, to)
 				if w.name == "plot" {
 					args = append(args, "--format", "svg")
 				}
