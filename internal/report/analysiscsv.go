@@ -1,129 +1,89 @@
 package report
 
 import (
-	"math"
-	"slices"
-	"strconv"
-	"strings"
-
 	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/similarity"
 	"krund/internal/analysis/stability"
-	"krund/internal/analysis/warmup"
 )
+
+// stoppedAt is where a criterion stops, in StabilityRows.
+type stoppedAt struct {
+	*stability.CriterionDocument
+	Key     *stability.KeyDocument `json:"of"`
+	Profile stability.Profile      `json:"profile"`
+	Steps   []int                  `json:"warmup_steps"`
+	Missed  int                    `json:"warmup_not_reached"`
+}
 
 // StabilityRows are the CSV of a document: the header, then a row for each key and criterion, or
 // one for a key without criteria.
 func StabilityRows(d *stability.Document) [][]string {
-	header := []string{
-		"source", "key", "problem", "step", "criterion", "profile", "threshold", "executions",
-		"executions_used", "reached", "warmup_steps", "warmup_not_reached", "time_s", "full_time_s",
-		"saved", "mean_s", "full_mean_s", "ratio", "ratio_low", "ratio_high", "change_rate", "same",
+	type row struct {
+		Source string                 `json:"source"`
+		Key    *stability.KeyDocument `json:"k"`
+		*stoppedAt
 	}
-	rows := [][]string{header}
+	var rows []row
 	for i := range d.Keys {
 		k := &d.Keys[i]
-		head := []string{d.Source.Source, k.Key, k.Problem, k.Step}
 		if len(k.Criteria) == 0 {
-			rows = append(rows, append(head, make([]string, len(header)-len(head))...))
+			rows = append(rows, row{d.Source.Source, k, nil})
 		}
 		for j := range k.Criteria {
-			rows = append(rows, slices.Concat(head, criterionCells(&k.Criteria[j], k, d.Parameters.Profile)))
+			at := &stoppedAt{CriterionDocument: &k.Criteria[j], Key: k, Profile: d.Parameters.Profile}
+			for _, w := range at.Warmup[:at.Used] {
+				at.Steps = append(at.Steps, w.Steps)
+				at.Missed += number(!w.Reached)
+			}
+			rows = append(rows, row{d.Source.Source, k, at})
 		}
 	}
-	return rows
-}
-
-func criterionCells(c *stability.CriterionDocument, k *stability.KeyDocument,
-	profile stability.Profile) []string {
-	steps, missed := make([]string, c.Used), 0
-	for i, w := range c.Warmup[:c.Used] {
-		steps[i] = strconv.Itoa(w.Steps)
-		if !w.Reached {
-			missed++
-		}
-	}
-	return slices.Concat([]string{
-		string(c.Criterion), string(profile), exact(c.Threshold), strconv.Itoa(len(k.Executions)),
-		strconv.Itoa(c.Used), strconv.FormatBool(c.Reached), strings.Join(steps, " "),
-		strconv.Itoa(missed), exact(c.Time),
-	}, realCells(k.FullTime, c.Saved, c.Mean, k.FullMean, c.Ratio, c.Low, c.High, c.Change),
-		[]string{strconv.FormatBool(c.Same)})
+	return csvRows(`source key=k.key problem=k.problem step=k.step criterion profile threshold
+		executions=of.executions.# executions_used reached warmup_steps warmup_not_reached time_s
+		full_time_s=of.full_time_s saved mean_s full_mean_s=of.full_mean_s ratio ratio_low ratio_high
+		change_rate same`, true, rows)
 }
 
 // SimilarityRows are the CSV of a document: the header, then a row for each key.
 func SimilarityRows(d *similarity.Document) [][]string {
-	rows := [][]string{{
-		"source", "key", "executions", "left_out", "compared", "m1", "m2", "m3", "m4", "m5", "above",
-		"verdict", "same", "clusters", "last_merge", "outliers", "verdict_of_rest",
-	}}
+	type row struct {
+		Source string `json:"source"`
+		*similarity.KeyDocument
+		Above *int               `json:"numbers_above"` // nil without two executions
+		Same  similarity.Verdict `json:"same_verdict"`
+	}
+	rows := make([]row, len(d.Keys))
 	for i := range d.Keys {
-		rows = append(rows, similarityCells(d.Source.Source, &d.Keys[i]))
-	}
-	return rows
-}
-
-func similarityCells(source string, k *similarity.KeyDocument) []string {
-	number := strconv.Itoa
-	outliers := make([]string, len(k.Outliers))
-	for i, n := range k.Outliers {
-		outliers[i] = number(n)
-	}
-	row := []string{
-		source, k.Key, number(len(k.Executions)), number(len(k.LeftOut)), number(k.Compared), "", "", "",
-		"", "", "", string(k.Verdict), string(k.Verdict), "", "", strings.Join(outliers, " "),
-		string(k.Rest),
-	}
-	if k.Averages != nil {
-		for i, v := range k.Averages.Measures() {
-			row[5+i] = exact(v)
+		k := &d.Keys[i]
+		rows[i] = row{Source: d.Source.Source, KeyDocument: k, Same: k.Verdict}
+		if k.Averages != nil {
+			rows[i].Above, rows[i].Same = &k.Above, k.Same.Verdict
 		}
-		row[10], row[12] = number(k.Above), string(k.Same.Verdict)
-		row[13], row[14] = number(k.Same.Clusters), exact(k.Same.LastMerge)
 	}
-	return row
+	return csvRows(`source key executions=executions.# left_out=left_out.# compared m1=averages.m1
+		m2=averages.m2 m3=averages.m3 m4=averages.m4 m5=averages.m5 above=numbers_above verdict
+		same=same_verdict clusters=same.clusters last_merge=same.last_merge outliers verdict_of_rest`, false,
+		rows)
 }
 
 // OptimizedRows are the CSV of a document: the header, then a row for each benchmark.
 func OptimizedRows(d *optimize.Document) [][]string {
-	levels := []string{"suite_runs", "executions", "iterations", "seconds"} // with columns of their own
-	header := append([]string{"source", "key", "stable"}, levels...)
-	for _, l := range levels {
-		header = append(header, "full_"+l)
+	type row struct {
+		Source string `json:"source"`
+		Unit   string `json:"unit"`
+		*optimize.KeyDocument
 	}
-	rows := [][]string{append(header, "time_s", "full_time_s", "saved_s", "saved", "unit", "average", "low",
-		"high", "full_average", "full_low", "full_high", "average_diff", "low_diff", "high_diff", "cv",
-		"rmad", "rciw1", "rciw2", "rciw3", "confidence", "warnings")}
+	rows := make([]row, len(d.Keys))
 	for i := range d.Keys {
-		k := &d.Keys[i]
-		cells := []string{d.Source.Source, k.Key, strconv.FormatBool(k.Stable)}
-		for _, c := range []optimize.ChoiceDocument{k.Minimal, k.Full} {
-			for _, name := range levels {
-				text := ""
-				if n, has := c.Repetitions[name]; has {
-					text = strconv.Itoa(n)
-				}
-				cells = append(cells, text)
-			}
-		}
-		m, full := &k.Minimal, &k.Full
-		cells = append(cells, realCells(warmup.Real(m.Time), warmup.Real(full.Time), warmup.Real(k.Saved),
-			k.SavedShare)...)
-		cells = append(cells, d.Unit)
-		cells = append(cells, realCells(m.Average, m.Low, m.High, full.Average, full.Low, full.High,
-			k.AverageDiff, k.LowDiff, k.HighDiff, m.CV, m.RMAD, m.RCIW1, m.RCIW2, m.RCIW3, k.Confidence)...)
-		rows = append(rows, append(cells, strings.Join(k.Warnings, "; ")))
+		rows[i] = row{d.Source.Source, d.Unit, &d.Keys[i]}
 	}
-	return rows
-}
-
-// realCells formats numbers exactly; one that could not be computed is "".
-func realCells(values ...warmup.Real) []string {
-	cells := make([]string, len(values))
-	for i, v := range values {
-		if f := float64(v); !math.IsNaN(f) && !math.IsInf(f, 0) {
-			cells[i] = exact(f)
-		}
-	}
-	return cells
+	return csvRows(`source key stable suite_runs=minimal.repetitions.suite_runs
+		executions=minimal.repetitions.executions iterations=minimal.repetitions.iterations
+		seconds=minimal.repetitions.seconds full_suite_runs=full.repetitions.suite_runs
+		full_executions=full.repetitions.executions full_iterations=full.repetitions.iterations
+		full_seconds=full.repetitions.seconds time_s=minimal.time_s full_time_s=full.time_s saved_s saved unit
+		average=minimal.average low=minimal.low high=minimal.high full_average=full.average
+		full_low=full.low full_high=full.high average_diff low_diff high_diff cv=minimal.cv
+		rmad=minimal.rmad rciw1=minimal.rciw1 rciw2=minimal.rciw2 rciw3=minimal.rciw3 confidence warnings`,
+		true, rows)
 }

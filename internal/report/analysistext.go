@@ -156,21 +156,8 @@ func warningsText(w io.Writer, most int, doc *warmup.Document) {
 			lines = append(lines, warning.Text)
 		}
 	}
-	var codes []string
-	keys := map[string][]string{}
-	texts := map[string][]string{}
-	for i := range doc.Pairs {
-		for _, warning := range doc.Pairs[i].Warnings {
-			c := warning.Code
-			if keys[c] == nil {
-				codes = append(codes, c)
-			}
-			keys[c] = append(keys[c], doc.Pairs[i].Key)
-			texts[c] = append(texts[c], warning.Text)
-		}
-	}
-	for _, c := range codes {
-		lines = append(lines, warningLine(keys[c], texts[c], len(doc.Pairs)))
+	for _, g := range warningsOf(doc) {
+		lines = append(lines, warningLine(g.Keys, g.Texts, len(doc.Pairs)))
 	}
 	for i, line := range lines {
 		lines[i] = display.Wrap(display.Terminal(line), max(0, most-2), "  ")

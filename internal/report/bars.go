@@ -28,10 +28,9 @@ func (b *Bars) draw(c canvas, top vg.Length, _ int) {
 	for _, n := range b.Counts {
 		total += n
 	}
-	p := panel{canvas: c, xs: Span{0, 1}, size: nameSize, Rectangle: vg.Rectangle{
-		Min: vg.Point{X: forestLeft, Y: top + titleHeight},
-		Max: vg.Point{X: forestRight, Y: top + titleHeight + barsHeight}},
-		ys: Span{0, float64(max(slices.Max(b.Counts), 1)) * (1 + fullMargin)}}
+	p := panel{canvas: c, xs: Span{0, 1}, size: nameSize,
+		Rectangle: box(forestLeft, forestRight, top+titleHeight, barsHeight),
+		ys:        Span{0, float64(max(slices.Max(b.Counts), 1)) * (1 + fullMargin)}}
 	p.frame(4)
 	width := 1 / float64(len(b.Counts))
 	const gap = 1
@@ -42,9 +41,7 @@ func (b *Bars) draw(c canvas, top vg.Length, _ int) {
 	}
 	p.lines(changeInk, p.level(p.y(float64(total)*width)))
 	for _, t := range p.xs.Ticks(5) {
-		c.text(label{text: tickText(t, p.xs, p.unit), at: vg.Point{X: p.x(t), Y: p.Max.Y + 12},
-			size: nameSize, anchor: middle})
+		p.below(tickText(t, p.xs, p.unit), p.x(t), numbersBelow, nameSize)
 	}
-	c.text(label{text: b.Axis, at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
-		anchor: middle})
+	p.axisName(b.Axis)
 }

@@ -274,109 +274,50 @@ func rulesText(r *compare.Result) string {
 // keyNotes are the reasons and warnings of keys. Warnings of one kind about one side are combined
 // and use the text of the first.
 func keyNotes(r *compare.Result) []string {
-	keys := map[string][]string{}
-	texts := map[string]string{}
-	var order []string
-	add := func(kind, text, key string) {
-		if keys[kind] == nil {
-			order = append(order, kind)
-			texts[kind] = text
-		}
-		if !slices.Contains(keys[kind], key) {
-			keys[kind] = append(keys[kind], key)
-		}
-	}
+	var list remarks
 	for _, c := range r.Changes {
 		if c.Reason != "" {
-			add(c.Reason, c.Reason, c.Key)
+			list.add(c.Reason, c.Reason, c.Key)
 		}
 		for _, w := range c.Warnings {
 			side, _, _ := strings.Cut(w.Text, ":")
-			add(w.Code+" "+side, w.Text, c.Key)
+			list.add(w.Code+" "+side, w.Text, c.Key)
 		}
 	}
 	var notes []string
-	for _, kind := range order {
-		text := keys[kind][0]
-		if more := len(keys[kind]) - 1; more > 0 {
-			text += fmt.Sprintf(" and %d more", more)
-		}
-		notes = append(notes, text+": "+texts[kind])
+	for _, g := range list {
+		notes = append(notes, g.line(1))
 	}
 	return notes
 }
 
 // CompareCSV writes a comparison as CSV for programs.
 func CompareCSV(w io.Writer, r *compare.Result) error {
-	head := []string{"key", "verdict", "reason", "only_in", "classification_before", "classification_after",
-		"class_p", "class_p_corrected", "class", "paired", "level", "first_from"}
-	for _, q := range quantities {
-		for _, name := range effectColumns {
-			head = append(head, q.name+"_"+name)
-		}
+	columns := `key verdict reason only_in classification_before classification_after class_p=class.p
+		class_p_corrected=class.p_corrected class=class.verdict paired level=of_all first_from`
+	for _, q := range []string{"steady", "steady_mean", "steady_iteration", "first", "first_total", "null"} {
+		columns += strings.ReplaceAll(` Q_before_executions=Q.before_executions
+			Q_after_executions=Q.after_executions Q_before=Q.before Q_after=Q.after Q_ratio=Q.ratio.estimate
+			Q_low=Q.ratio.low Q_high=Q.ratio.high Q_alone_low=Q.ratio.alone_low
+			Q_alone_high=Q.ratio.alone_high Q_same_low=Q.ratio.same_low Q_same_high=Q.ratio.same_high
+			Q_difference=Q.difference.estimate Q_p=Q.p Q_p_corrected=Q.p_corrected Q_p_margin=Q.p_margin
+			Q_p_margin_corrected=Q.p_margin_corrected Q_test=Q.test Q_freedom=Q.freedom Q_sd=Q.sd
+			Q_detectable=Q.detectable`, "Q", q)
 	}
-	rows := [][]string{append(head, "more_executions", "would_show", "would_show_same", "warnings",
-		"warnings_of_all", "base", "level", "row")}
+	columns += ` more_executions=help.more_executions would_show=help.would_show
+		would_show_same=help.would_show_same warnings
+		warnings_of_all base level row`
+	type row struct {
+		*compare.Change
+		Paired bool             `json:"paired"`
+		Level  float64          `json:"of_all"`
+		All    []warmup.Warning `json:"warnings_of_all"`
+	}
+	rows := make([]row, len(r.Changes))
 	for i := range r.Changes {
-		rows = append(rows, compareCSVRow(r, &r.Changes[i]))
+		rows[i] = row{&r.Changes[i], r.Paired, r.Level, r.Warnings}
 	}
-	return display.NewCSV(w).WriteAll(rows)
-}
-
-// quantities are the effects of a change.
-var quantities = []struct {
-	name string
-	of   func(*compare.Change) *compare.Effect
-}{
-	{"steady", func(c *compare.Change) *compare.Effect { return c.Steady }},
-	{"steady_mean", func(c *compare.Change) *compare.Effect { return c.SteadyMean }},
-	{"steady_iteration", func(c *compare.Change) *compare.Effect { return c.SteadyIteration }},
-	{"first", func(c *compare.Change) *compare.Effect { return c.First }},
-	{"first_total", func(c *compare.Change) *compare.Effect { return c.FirstTotal }},
-	{"null", func(c *compare.Change) *compare.Effect { return c.Null }},
-}
-
-var effectColumns = []string{"before_executions", "after_executions", "before", "after", "ratio", "low",
-	"high", "alone_low", "alone_high", "same_low", "same_high", "difference", "p", "p_corrected", "p_margin",
-	"p_margin_corrected", "test", "freedom", "sd", "detectable"}
-
-func compareCSVRow(r *compare.Result, c *compare.Change) []string {
-	row := []string{c.Key, string(c.Verdict), c.Reason, c.OnlyIn, string(c.Before),
-		string(c.After)}
-	if c.Class == nil {
-		row = append(row, "", "", "")
-	} else {
-		row = append(row, exact(c.Class.P), exact(c.Class.Corrected), string(c.Class.Verdict))
-	}
-	row = append(row, strconv.FormatBool(r.Paired), exact(r.Level), string(c.FirstFrom))
-	for _, q := range quantities {
-		row = append(row, effectCells(q.of(c))...)
-	}
-	help := []string{"", "", ""}
-	if h := c.Help; h != nil {
-		help = []string{strconv.Itoa(h.Executions), exact(h.Shows), strconv.FormatBool(h.Same)}
-	}
-	return append(append(row, help...), codes(c.Warnings), codes(r.Warnings), c.Base, c.Level, c.Row)
-}
-
-func effectCells(e *compare.Effect) []string {
-	if e == nil {
-		return make([]string, len(effectColumns))
-	}
-	ratio, difference := make([]string, 7), ""
-	if i := e.Ratio; i != nil {
-		ratio = []string{exact(float64(i.Estimate)), exact(float64(i.Low)), exact(float64(i.High)),
-			exact(float64(i.AloneLow)), exact(float64(i.AloneHigh)), exact(float64(i.SameLow)),
-			exact(float64(i.SameHigh))}
-	}
-	if e.Difference != nil {
-		difference = exact(float64(e.Difference.Estimate))
-	}
-	row := []string{strconv.Itoa(e.BeforeExecutions), strconv.Itoa(e.AfterExecutions),
-		exact(float64(e.Before)), exact(float64(e.After))}
-	row = append(append(row, ratio...), difference)
-	return append(row, exact(e.P), exact(e.Corrected), exact(e.SameP), exact(e.SameCorrected), string(e.Test),
-		exact(e.Freedom), exact(float64(e.SD)), exact(float64(e.Detectable)))
+	return display.NewCSV(w).WriteAll(csvRows(columns, false, rows))
 }
 
 // compareFormat is the version of CompareJSON.

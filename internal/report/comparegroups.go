@@ -3,7 +3,6 @@ package report
 import (
 	"errors"
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
@@ -153,11 +152,4 @@ func groupRows(r *compare.Result) []groupRow {
 		row.Cells[slices.Index(g.Levels, c.Level)] = cell
 	}
 	return rows
-}
-
-// groupPicture draws the ratios of all keys on one axis.
-func groupPicture(r *compare.Result) (template.HTML, error) {
-	var b strings.Builder
-	err := writeSVG(&b, []Drawing{compareForest(r)}, pageColumns, true)
-	return template.HTML(b.String()), err // writeSVG escapes its texts
 }

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
 	"html/template"
 	"io"
 	"slices"
@@ -32,8 +30,6 @@ type comparePage struct {
 	Version       string
 
 	Forest, Histogram template.HTML
-	Style             template.CSS
-	Script            template.JS
 }
 
 type verdictCount struct {
@@ -100,38 +96,18 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 		p.Calibration = strings.TrimPrefix(calibrationText(c), "calibration: ")
 	}
 	for i, d := range ComparePlots(r) {
-		var svg bytes.Buffer
-		if err := writeSVG(&svg, []Drawing{d}, pageColumns, true); err != nil {
+		picture, err := svgPart(d)
+		if err != nil {
 			return err
 		}
-		picture := template.HTML(svg.String()) // writeSVG escapes its texts
 		if i == 0 {
 			p.Forest = picture
 		} else {
 			p.Histogram = picture
 		}
 	}
-	return p.write(w)
-}
-
-func (p *comparePage) write(w io.Writer) error {
-	style, err := assets.ReadFile("assets/report.css")
-	if err != nil {
-		return fmt.Errorf("read the style sheet: %w", err)
-	}
-	script, err := assets.ReadFile("assets/report.js")
-	if err != nil {
-		return fmt.Errorf("read the script: %w", err)
-	}
-	p.Style, p.Script = template.CSS(style), template.JS(script)
-	page, err := template.New("").Funcs(template.FuncMap{
-		"clean": display.PlainLine, "plural": display.Count, "breaks": breaks, "percent100": percentText,
-		"interval": func(text string) template.HTML { return small(text, " (") },
-	}).ParseFS(assets, "assets/compare.html")
-	if err != nil {
-		return fmt.Errorf("read the page's template: %w", err)
-	}
-	return page.ExecuteTemplate(w, "compare.html", p)
+	return writePage(w, "compare.html", template.FuncMap{"plural": display.Count, "percent100": percentText,
+		"interval": func(text string) template.HTML { return small(text, " (") }}, p)
 }
 
 // partyFacts names a side and where it was measured.
@@ -159,11 +135,7 @@ func CompareAnswer(r *compare.Result) string { return compareHeadline(r) }
 
 // CompareSVG returns the picture of the effects, for a page.
 func CompareSVG(r *compare.Result) (template.HTML, error) {
-	var svg bytes.Buffer
-	if err := writeSVG(&svg, []Drawing{compareForest(r)}, pageColumns, true); err != nil {
-		return "", err
-	}
-	return template.HTML(svg.String()), nil // writeSVG escapes its texts
+	return svgPart(compareForest(r))
 }
 
 func newCompareView(r *compare.Result, c *compare.Change) compareView {

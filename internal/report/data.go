@@ -1,7 +1,7 @@
 package report
 
 import (
-	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -22,123 +22,83 @@ import (
 // numbers that round-trip, and null for missing values. Times factor they are in unit, that of the
 // axis.
 
-// writePairData writes all executions of the analyzed column.
-func writePairData(w io.Writer, index int, column string, unit display.Unit, runs []executionView) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "krund.pair(%d,{\"column\":%s,\"executions\":[\n", index, jsonText(column))
-	for i, run := range runs {
-		if i > 0 {
-			b.WriteString(",\n")
-		}
-		axis := run.Run.axis(unit)
-		fmt.Fprintf(b, `{"number":%d,"label":%s,"more":%t,"unit":%s,"factor":%g,"values":`, run.Number,
-			jsonText(run.Label), run.HasMore, jsonText(axis.Name()), axis.Scale(1))
-		jsonReals(b, run.Run.Values)
-		b.WriteString(`,"outliers":`)
-		jsonInts(b, run.Run.Outliers)
-		b.WriteString(`,"common":`)
-		jsonInts(b, run.Run.Common)
-		b.WriteString(`,"changes":`)
-		jsonInts(b, run.Run.Changes)
-		b.WriteString(`,"means":[`)
-		for k, m := range run.Run.Means() {
-			if k > 0 {
-				b.WriteByte(',')
-			}
-			fmt.Fprintf(b, "[%g,%g,%s,%d]", m.From, m.To, jsonReal(m.Mean), number(m.Equivalent))
-		}
-		b.WriteString(`],"moves":[`)
-		if c := run.Analysis; c != nil && c.Cores != nil {
-			for k, m := range c.Cores.Moves {
-				if k > 0 {
-					b.WriteByte(',')
-				}
-				fmt.Fprintf(b, "[%d,%d,%d]", m.Iteration-1, m.From, m.To)
-			}
-		}
-		b.WriteString("],")
-		writeMarks(b, &run.Run)
-		b.WriteByte('}')
+// writeCall writes a call of a function of report.js. The arguments are safe in a script.
+func writeCall(w io.Writer, function string, arguments ...any) error {
+	text, err := json.Marshal(arguments) // escapes <, > and & for HTML
+	if err != nil {
+		return err
 	}
-	b.WriteString("]});\n")
-	return b.Flush()
+	_, err = fmt.Fprintf(w, "krund.%s(%s);\n", function, text[1:len(text)-1])
+	return err
 }
 
-// writeMarks writes the position of the inset, and events.
-func writeMarks(b *bufio.Writer, r *Run) {
-	fmt.Fprintf(b, `"inset":[%d,%g,%g],"full":[%g,%g],"events":[`, r.Inset, r.InsetLeft, r.InsetTop,
-		r.Full.Low, r.Full.High)
-	for i, e := range r.Events {
-		if i > 0 {
-			b.WriteByte(',')
+// reals are numbers, of which NaN and the infinities are null.
+type reals []float64
+
+// MarshalJSON implements json.Marshaler, in one pass over a series.
+func (r reals) MarshalJSON() ([]byte, error) {
+	text := make([]byte, 1, 20*len(r)+2)
+	for _, v := range r {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			text = append(text, "null,"...)
+		} else {
+			text = append(strconv.AppendFloat(text, v, 'g', -1, 64), ',')
 		}
-		fmt.Fprintf(b, `{"at":%g,"kind":%s,"where":%s,"text":%s,"label":%s}`, e.At,
-			jsonText(string(e.Kind)), jsonText(e.Where(len(r.Values))), jsonText(display.PlainLine(e.Text)),
-			jsonText(e.Label))
 	}
-	b.WriteByte(']')
+	text[0] = '['
+	return append(text[:max(1, len(text)-1)], ']'), nil
+}
+
+// writePairData writes all executions of the analyzed column.
+func writePairData(w io.Writer, index int, column string, unit display.Unit, runs []executionView) error {
+	executions := make([]map[string]any, len(runs))
+	for i := range runs {
+		executions[i] = runs[i].data(unit)
+	}
+	return writeCall(w, "pair", index, map[string]any{"column": column, "executions": executions})
+}
+
+func (v *executionView) data(unit display.Unit) map[string]any {
+	r, axis := &v.Run, v.Run.axis(unit)
+	means, moves, events := []reals{}, [][3]int{}, []any{}
+	for _, m := range r.Means() {
+		means = append(means, reals{m.From, m.To, m.Mean, float64(number(m.Equivalent))})
+	}
+	if c := v.Analysis; c != nil && c.Cores != nil {
+		for _, m := range c.Cores.Moves {
+			moves = append(moves, [3]int{m.Iteration - 1, m.From, m.To})
+		}
+	}
+	for _, e := range r.Events {
+		events = append(events, map[string]any{"at": e.At, "kind": e.Kind, "where": e.Where(len(r.Values)),
+			"text": display.PlainLine(e.Text), "label": e.Label})
+	}
+	list := func(numbers []int) []int { return append([]int{}, numbers...) } // never null
+	return map[string]any{"number": v.Number, "label": v.Label, "more": v.HasMore, "unit": axis.Name(),
+		"factor": axis.Scale(1), "values": reals(r.Values), "outliers": list(r.Outliers),
+		"common": list(r.Common), "changes": list(r.Changes), "means": means, "moves": moves,
+		"inset": reals{float64(r.Inset), r.InsetLeft, r.InsetTop}, "full": reals{r.Full.Low, r.Full.High},
+		"events": events}
 }
 
 // writeColumns writes the other columns of one execution.
 func writeColumns(w io.Writer, pair, execution int, columns []dataset.Column) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "krund.columns(%d,%d,[", pair, execution)
+	list := make([]map[string]any, len(columns))
 	for i := range columns {
 		c := &columns[i]
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprintf(b, "\n{\"name\":%s,\"unit\":%s,\"core\":%d,\"values\":", jsonText(c.Name),
-			jsonText(c.Unit), c.Core)
+		list[i] = map[string]any{"name": c.Name, "unit": c.Unit, "core": c.Core, "values": reals(c.Reals)}
 		switch {
 		case c.Counts != nil:
-			jsonList(b, len(c.Counts), func(buf []byte, i int) []byte {
-				return strconv.AppendUint(buf,
-					c.Counts[i], 10)
-			})
+			list[i]["values"] = c.Counts
 		case c.Ints != nil:
-			jsonList(b, len(c.Ints), func(buf []byte, i int) []byte {
-				if c.Ints[i] == dataset.MissingInt {
-					return append(buf, "null"...)
+			values := make([]*int64, len(c.Ints))
+			for k, v := range c.Ints {
+				if v != dataset.MissingInt {
+					values[k] = &v
 				}
-				return strconv.AppendInt(buf, c.Ints[i], 10)
-			})
-		default:
-			jsonReals(b, c.Reals)
+			}
+			list[i]["values"] = values
 		}
-		b.WriteByte('}')
 	}
-	b.WriteString("]);\n")
-	return b.Flush()
-}
-
-func jsonList(b *bufio.Writer, n int, add func([]byte, int) []byte) {
-	var buf [32]byte
-	b.WriteByte('[')
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(add(buf[:0], i))
-	}
-	b.WriteByte(']')
-}
-
-func jsonInts(b *bufio.Writer, values []int) {
-	jsonList(b, len(values), func(buf []byte, i int) []byte {
-		return strconv.AppendInt(buf, int64(values[i]),
-			10)
-	})
-}
-
-func jsonReals(b *bufio.Writer, values []float64) {
-	jsonList(b, len(values), func(buf []byte, i int) []byte { return append(buf, jsonReal(values[i])...) })
-}
-
-// jsonReal returns the shortest text that parses to the same number; null for none.
-func jsonReal(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "null"
-	}
-	return strconv.FormatFloat(v, 'g', -1, 64)
+	return writeCall(w, "columns", pair, execution, list)
 }

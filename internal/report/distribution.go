@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"slices"
 
 	"gonum.org/v1/plot/vg"
@@ -72,15 +71,14 @@ func (d *Distribution) height() vg.Length {
 func (d *Distribution) draw(c canvas, top vg.Length, _ int) {
 	c.text(label{text: d.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2}, size: titleSize})
 	top += titleHeight + laneHeight
-	p := panel{canvas: c, xs: d.Span, ys: Span{0, 1}, size: textSize, Rectangle: vg.Rectangle{
-		Min: vg.Point{X: plotLeft, Y: top}, Max: vg.Point{X: plotRight, Y: top + distributionHeight}}}
+	p := panel{canvas: c, xs: d.Span, ys: Span{0, 1}, size: textSize,
+		Rectangle: box(plotLeft, plotRight, top, distributionHeight)}
 	p.frame(5)
 	var grid [][]vg.Point
 	for _, t := range d.Span.Ticks(8) {
 		x := p.x(t)
 		grid = append(grid, p.upright(x))
-		c.text(label{text: tickText(t, d.Span, d.Unit), at: vg.Point{X: x, Y: p.Max.Y + 12}, size: textSize,
-			anchor: middle})
+		p.below(tickText(t, d.Span, d.Unit), x, numbersBelow, textSize)
 	}
 	c.lines(gridInk, grid...)
 	for _, curve := range d.Curves {
@@ -93,9 +91,7 @@ func (d *Distribution) draw(c canvas, top vg.Length, _ int) {
 			c.lines(levelInk, []vg.Point{{X: x, Y: p.Min.Y - laneHeight + 4}, {X: x, Y: p.Min.Y - 2}})
 		}
 	}
-	center := (p.Min.X + p.Max.X) / 2
-	c.text(label{text: axisName(d.Column, d.Unit), at: vg.Point{X: center, Y: p.Max.Y + 30}, size: textSize,
-		anchor: middle})
+	p.axisName(axisName(d.Column, d.Unit))
 	c.text(label{text: "share of the iterations", at: vg.Point{X: textSize, Y: (p.Min.Y + p.Max.Y) / 2},
 		size: textSize, anchor: middle, upright: true})
 }
@@ -133,7 +129,5 @@ func (s *site) distribution(p *pairPage) error {
 		return nil
 	}
 	p.Distribution, p.DistributionHeight = p.Name+".svg", float64(d.height())
-	return s.write("plots/"+p.Distribution, func(w io.Writer) error {
-		return writeSVG(w, []Drawing{d}, pageColumns, true)
-	})
+	return s.plot(p.Distribution, d)
 }

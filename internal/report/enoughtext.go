@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,15 +35,11 @@ func EnoughText(w io.Writer, most int, d *enough.Document) {
 		"docs/enough.md explains the words\n", level, d.Assurance, change,
 		d.Assurance, compare.Percent(d.Confidence))
 	fmt.Fprintln(w)
-	unknown := map[string][]string{}
-	var reasons []string
+	var unknown remarks
 	for i := range d.Keys {
 		k := &d.Keys[i]
 		if why := cannotTell(k); why != "" {
-			if unknown[why] == nil {
-				reasons = append(reasons, why)
-			}
-			unknown[why] = append(unknown[why], k.Key)
+			unknown.add(why, why, k.Key)
 		}
 		if k.Bottleneck != "" && i < enoughKeys {
 			fmt.Fprintln(w, display.Wrap(display.Terminal(k.Key)+": "+k.Bottleneck+splitText(k), most,
@@ -55,9 +50,8 @@ func EnoughText(w io.Writer, most int, d *enough.Document) {
 		fmt.Fprintf(w, "%s more: --format json\n", display.Count(more, "key"))
 	}
 	var warnings []string
-	for _, why := range reasons {
-		keys := unknown[why]
-		warnings = append(warnings, warningLine(keys, slices.Repeat([]string{why}, len(keys)), len(d.Keys)))
+	for _, g := range unknown {
+		warnings = append(warnings, warningLine(g.Keys, g.Texts, len(d.Keys)))
 	}
 	printWarnings(w, append(warnings, d.Notes...))
 }

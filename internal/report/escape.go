@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"encoding/xml"
 	"strings"
 	"unicode"
@@ -15,15 +14,6 @@ func escapeXML(s string) string {
 	var b bytes.Buffer
 	_ = xml.EscapeText(&b, []byte(display.PlainLine(s))) // a buffer has no errors
 	return b.String()
-}
-
-// jsonText is a JSON string that is safe in a script.
-func jsonText(s string) string {
-	text, err := json.Marshal(strings.ToValidUTF8(s, "\uFFFD")) // escapes <, > and & for HTML
-	if err != nil {
-		return `""` // strings have no errors
-	}
-	return string(text)
 }
 
 var latexSpecial = strings.NewReplacer(

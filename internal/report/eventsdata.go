@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -49,13 +47,7 @@ type findingData struct {
 // writeEvents writes the events of an execution, and the evidence of its findings: a call of
 // krund.events(K, E, ...).
 func writeEvents(w io.Writer, pair, execution int, v *executionView) error {
-	text, err := json.Marshal(v.events()) // escapes <, > and & for HTML
-	if err != nil {
-		return err
-	}
-	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "krund.events(%d,%d,%s);\n", pair, execution, text)
-	return b.Flush()
+	return writeCall(w, "events", pair, execution, v.events())
 }
 
 func (v *executionView) events() eventsData {

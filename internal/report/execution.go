@@ -119,10 +119,7 @@ func (s *site) execution(i, e int) (executionView, error) {
 	v.Run.Panels = Panels(v.Columns, names, staticCores, v.Run.Lanes)
 	f := s.in.figure(i, &v)
 	v.Height = float64(f.height())
-	err = s.write("plots/"+v.SVG, func(w io.Writer) error {
-		return writeSVG(w, []Drawing{f}, pageColumns,
-			true)
-	})
+	err = s.plot(v.SVG, f)
 	v.Columns, v.Timeline, v.Run.Panels, v.Run.Lanes = nil, nil, nil, nil // they are written: let them go
 	return v, err
 }

@@ -62,9 +62,9 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	}
 	top += titleHeight
 	next := func(height vg.Length, ys Span) panel {
-		box := vg.Rectangle{Min: vg.Point{X: plotLeft, Y: top}, Max: vg.Point{X: plotRight, Y: top + height}}
-		top = box.Max.Y + panelGap
-		return panel{Rectangle: box, canvas: c, xs: r.Numbers(), ys: ys, columns: columns, size: textSize,
+		area := box(plotLeft, plotRight, top, height)
+		top = area.Max.Y + panelGap
+		return panel{Rectangle: area, canvas: c, xs: r.Numbers(), ys: ys, columns: columns, size: textSize,
 			unit: f.Unit}
 	}
 	strip := next(stripHeight, r.Zoom)
@@ -124,11 +124,7 @@ var signs = []sign{
 }
 
 func (s *sign) draw(c canvas, at vg.Point, title string) {
-	var corners []vg.Point
-	for _, k := range s.corners {
-		corners = append(corners, vg.Point{X: at.X + k[0], Y: at.Y + k[1]})
-	}
-	c.area(s.ink, title, corners)
+	c.area(s.ink, title, around(at, s.corners))
 }
 
 // events draws the signs of events at a height below the panel, and lines through the panel where

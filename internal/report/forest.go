@@ -60,9 +60,8 @@ func (f *Forest) height() vg.Length {
 func (f *Forest) draw(c canvas, top vg.Length, _ int) {
 	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: titleSize})
 	top += titleHeight
-	bottom := top + vg.Length(len(f.Rows))*forestRow
-	p := panel{canvas: c, xs: f.scaled(f.Span), ys: Span{0, 1}, size: textSize, Rectangle: vg.Rectangle{
-		Min: vg.Point{X: forestLeft, Y: top}, Max: vg.Point{X: forestRight, Y: bottom}}}
+	p := panel{canvas: c, xs: f.scaled(f.Span), ys: Span{0, 1}, size: textSize,
+		Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*forestRow)}
 	for i := range f.Rows {
 		f.band(p, f.Rows[i].Band, top+vg.Length(i)*forestRow)
 	}
@@ -90,12 +89,11 @@ func (f *Forest) axis(p panel) {
 	for _, t := range f.Ticks {
 		x := p.x(f.at(t))
 		grid = append(grid, p.upright(x))
-		p.text(label{text: f.Tick(t), at: vg.Point{X: x, Y: p.Max.Y + 12}, size: nameSize, anchor: middle})
+		p.below(f.Tick(t), x, numbersBelow, nameSize)
 	}
 	p.lines(gridInk, grid...)
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
-	p.text(label{text: f.Axis, at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
-		anchor: middle})
+	p.axisName(f.Axis)
 }
 
 func (f *Forest) band(p panel, s *Span, top vg.Length) {
@@ -133,11 +131,7 @@ func (f *Forest) row(p panel, r *ForestRow, y vg.Length) {
 		p.circles(style.line, markRadius, []vg.Point{{X: x, Y: y}})
 		return
 	}
-	var corners []vg.Point
-	for _, k := range style.corners {
-		corners = append(corners, vg.Point{X: x + k[0], Y: y + k[1]})
-	}
-	p.area(style.fill, r.Label+": "+r.Text, corners)
+	p.area(style.fill, r.Label+": "+r.Text, around(vg.Point{X: x, Y: y}, style.corners))
 }
 
 // clip returns the ends of an interval in the panel; ok is false if it lies outside.

@@ -34,7 +34,7 @@ func (s *site) functions() template.FuncMap {
 		"arm":      func(p compare.Party) string { return p.Arm },
 		"headline": compareHeadline,
 		"answers":  compareAnswers, "groupCaption": groupCaption, "rowNoun": rowNoun, "groupRows": groupRows,
-		"groupPicture": groupPicture,
+		"groupPicture": CompareSVG,
 		"plural":       display.Count,
 		"iterationBars": func(h *Thumbnail) template.HTML {
 			return htmlThumbnail(h, "Steady iterations", Number)
@@ -81,25 +81,6 @@ func small(text, separator string) template.HTML {
 
 // percentText formats 0.99 as "99%".
 func percentText(part float64) string { return strconv.FormatFloat(100*part, 'g', 4, 64) + "%" }
-
-// unicodeSymbol is the study's sign for a class.
-func unicodeSymbol(c classify.PairClass) string {
-	switch c {
-	case "flat":
-		return "―"
-	case "warmup":
-		return "╲"
-	case "slowdown":
-		return "╱"
-	case "no steady state":
-		return "∿"
-	case classify.GoodInconsistent:
-		return "="
-	case classify.BadInconsistent:
-		return "≠"
-	}
-	return "?"
-}
 
 // htmlThumbnail draws a thumbnail as an SVG with a text description.
 func htmlThumbnail(h *Thumbnail, what string, text func(float64) string) template.HTML {

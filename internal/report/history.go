@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 
@@ -212,25 +210,35 @@ func historyNotes(h *history.History) []string {
 
 // HistoryCSV writes a row for each point of each key; the columns of changes are empty elsewhere.
 func HistoryCSV(w io.Writer, h *history.History) error {
-	out := display.NewCSV(w)
-	rows := [][]string{{"key", "machine", "version", "executions", "value", "low", "high", "change_ratio",
-		"change_low", "change_high", "culprit_first", "culprit_last", "found", "muted"}}
+	type named struct {
+		*history.Change
+		First string `json:"culprit_first"`
+		Last  string `json:"culprit_last"`
+		Found string `json:"found_with"`
+	}
+	type row struct {
+		Key     string `json:"key"`
+		Machine string `json:"machine"`
+		Version string `json:"label"`
+		history.Point
+		Change *named `json:"c"`
+	}
+	var rows []row
 	for _, k := range h.Keys {
 		for _, p := range k.Points {
-			row := []string{k.Key, k.Machine, h.Versions[p.Version].Label,
-				strconv.Itoa(p.Executions), exact(p.Value), exact(p.Low), exact(p.High),
-				"", "", "", "", "", "", ""}
-			for _, c := range k.Changes {
-				if c.Version == p.Version {
-					row = append(row[:7], exact(c.Ratio), exact(c.Low), exact(c.High),
-						h.Versions[c.First].Label, h.Versions[c.Last].Label,
-						h.Versions[c.Found].Label, strconv.FormatBool(c.Muted))
+			one := row{k.Key, k.Machine, h.Versions[p.Version].Label, p, nil}
+			for i := range k.Changes {
+				if c := &k.Changes[i]; c.Version == p.Version {
+					one.Change = &named{c, h.Versions[c.First].Label, h.Versions[c.Last].Label,
+						h.Versions[c.Found].Label}
 				}
 			}
-			rows = append(rows, row)
+			rows = append(rows, one)
 		}
 	}
-	return out.WriteAll(rows)
+	return display.NewCSV(w).WriteAll(csvRows(`key machine version=label executions value low high
+		change_ratio=c.ratio change_low=c.low change_high=c.high culprit_first=c.culprit_first
+		culprit_last=c.culprit_last found=c.found_with muted=c.muted`, false, rows))
 }
 
 // HistoryJSON writes the document of docs/output.md.
@@ -266,8 +274,7 @@ func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
 	top += titleHeight
 	span := f.span()
 	p := panel{canvas: c, size: textSize, xs: Span{-0.5, float64(len(f.History.Versions)) - 0.5}, ys: span,
-		unit: display.UnitOf(f.Base).For(span.High), Rectangle: vg.Rectangle{
-			Min: vg.Point{X: plotLeft, Y: top}, Max: vg.Point{X: plotRight, Y: top + historyHeight}}}
+		unit: display.UnitOf(f.Base).For(span.High), Rectangle: box(plotLeft, plotRight, top, historyHeight)}
 	for i := range f.Key.Changes {
 		p.culprits(&f.Key.Changes[i])
 	}
@@ -372,13 +379,11 @@ func (f *HistoryFigure) versions(p panel) {
 	for _, t := range p.xs.WholeTicks(n) {
 		if v := int(t); v >= 0 && v < len(f.History.Versions) {
 			text := display.PlainLine(f.History.Versions[v].Label)
-			if utf8.RuneCountInString(text) > longest {
-				text = string([]rune(text)[:longest-1]) + "…"
+			if letters := []rune(text); len(letters) > longest {
+				text = string(letters[:longest-1]) + "…"
 			}
-			p.text(label{text: text, at: vg.Point{X: p.x(t), Y: p.Max.Y + 12}, size: nameSize,
-				anchor: middle})
+			p.below(text, p.x(t), numbersBelow, nameSize)
 		}
 	}
-	p.text(label{text: "version", at: vg.Point{X: (p.Min.X + p.Max.X) / 2, Y: p.Max.Y + 30}, size: textSize,
-		anchor: middle})
+	p.axisName("version")
 }

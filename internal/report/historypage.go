@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
 	"html/template"
 	"io"
 
@@ -12,11 +10,7 @@ import (
 
 // HistorySVG returns the figure of a key, for a page.
 func HistorySVG(h *history.History, k *history.KeyHistory, base string) (template.HTML, error) {
-	var svg bytes.Buffer
-	if err := writeSVG(&svg, []Drawing{&HistoryFigure{h, k, base}}, pageColumns, true); err != nil {
-		return "", err
-	}
-	return template.HTML(svg.String()), nil // writeSVG escapes its texts
+	return svgPart(&HistoryFigure{h, k, base})
 }
 
 // FigureStyle is the style sheet within each figure of a page, for its Content-Security-Policy.
@@ -25,23 +19,13 @@ func FigureStyle() string { return lightStyle + darkStyle }
 // HistoryPage writes a page with the changes of all keys, and a figure of each key. base is the
 // unit of the values, version that of krunctl.
 func HistoryPage(w io.Writer, h *history.History, base, version string) error {
-	style, err := assets.ReadFile("assets/report.css")
-	if err != nil {
-		return fmt.Errorf("read the style sheet: %w", err)
-	}
-	script, err := assets.ReadFile("assets/report.js")
-	if err != nil {
-		return fmt.Errorf("read the script: %w", err)
-	}
 	page := struct {
 		Table
 		Events                         Table
-		Style                          template.CSS
-		Script                         template.JS
 		First, Last, Headline, Version string
 		Figures                        []template.HTML
 	}{
-		Table: HistoryTable(h, base), Style: template.CSS(style), Script: template.JS(script),
+		Table:  HistoryTable(h, base),
 		Events: EventsTable(h), Headline: display.Count(h.Alerts(), "change"), Version: version,
 	}
 	if n := len(h.Versions); n > 0 {
@@ -57,10 +41,5 @@ func HistoryPage(w io.Writer, h *history.History, base, version string) error {
 		}
 		page.Figures = append(page.Figures, figure)
 	}
-	t, err := template.New("").Funcs(template.FuncMap{"clean": display.PlainLine, "breaks": breaks}).
-		ParseFS(assets, "assets/history.html")
-	if err != nil {
-		return fmt.Errorf("read the page's template: %w", err)
-	}
-	return t.ExecuteTemplate(w, "history.html", page)
+	return writePage(w, "history.html", nil, page)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -86,10 +85,7 @@ func (s *site) index() error {
 	if err := s.chart(&p); err != nil {
 		return err
 	}
-	return s.write("index.html", func(w io.Writer) error {
-		return s.pages.ExecuteTemplate(w, "index.html",
-			p)
-	})
+	return s.page("index.html", "index.html", p)
 }
 
 // iterations returns the number of iterations of all analyzed executions, or its range.

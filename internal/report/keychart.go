@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -70,7 +69,5 @@ func (s *site) chart(p *indexPage) error {
 	}
 	p.Chart, p.ChartHeight = chartFile, float64(f.height())
 	p.ChartText = f.Title + " of " + display.Count(len(f.Rows), "key")
-	return s.write("plots/"+chartFile, func(w io.Writer) error {
-		return writeSVG(w, []Drawing{f}, pageColumns, true)
-	})
+	return s.plot(chartFile, f)
 }

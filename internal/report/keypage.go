@@ -94,8 +94,5 @@ func (s *site) pair(i int) error {
 	}); err != nil {
 		return err
 	}
-	return s.write("keys/"+p.Name+".html", func(w io.Writer) error {
-		return s.pages.ExecuteTemplate(w,
-			"pair.html", p)
-	})
+	return s.page("keys/"+p.Name+".html", "pair.html", p)
 }

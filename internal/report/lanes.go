@@ -92,11 +92,7 @@ func (s *laneStyle) sign(from, to, y vg.Length) []vg.Point {
 	if s.half > 0 {
 		return bar(from, max(to, from+leastBar), y, s.half)
 	}
-	points := make([]vg.Point, len(s.corners))
-	for i, c := range s.corners {
-		points[i] = vg.Point{X: from + c[0], Y: y + c[1]}
-	}
-	return points
+	return around(vg.Point{X: from, Y: y}, s.corners)
 }
 
 func bar(from, to, y, half vg.Length) []vg.Point {

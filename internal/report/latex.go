@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"krund/internal/analysis/classify"
 )
 
 // latexHead lists the packages to load, and defines the bar that holds the median, which is red in
@@ -67,24 +65,6 @@ func (c Cell) latex() string {
 func latexText(s string) string {
 	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°",
 		`$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))
-}
-
-func latexSymbol(c classify.PairClass) string {
-	switch c {
-	case "flat":
-		return `$-$`
-	case "warmup":
-		return `$\searrow$`
-	case "slowdown":
-		return `$\nearrow$`
-	case "no steady state":
-		return `$\sim$`
-	case classify.GoodInconsistent:
-		return `$=$`
-	case classify.BadInconsistent:
-		return `$\neq$`
-	}
-	return "?"
 }
 
 // latex draws the thumbnail with the package sparklines.

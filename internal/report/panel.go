@@ -50,6 +50,34 @@ func (p panel) frame(n int) {
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
 }
 
+// below writes a text that is centered below the panel: the numbers of its axis, or what they are.
+func (p panel) below(text string, x, distance, size vg.Length) {
+	p.text(label{text: text, at: vg.Point{X: x, Y: p.Max.Y + distance}, size: size, anchor: middle})
+}
+
+// Distances of texts from a panel.
+const (
+	numbersBelow = 12
+	nameBelow    = 30
+)
+
+// axisName names the horizontal axis.
+func (p panel) axisName(text string) { p.below(text, (p.Min.X+p.Max.X)/2, nameBelow, textSize) }
+
+// box is the area of a panel of a drawing.
+func box(left, right, top, height vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: left, Y: top}, Max: vg.Point{X: right, Y: top + height}}
+}
+
+// around moves the corners of a sign to its place.
+func around(at vg.Point, sign [][2]vg.Length) []vg.Point {
+	points := make([]vg.Point, len(sign))
+	for i, k := range sign {
+		points[i] = vg.Point{X: at.X + k[0], Y: at.Y + k[1]}
+	}
+	return points
+}
+
 func corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -274,6 +275,17 @@ var secondsUnit = display.UnitOf(dataset.Seconds)
 
 // plain is classify's symbol in plain text.
 func plain(c classify.PairClass) string { return c.Symbol() }
+
+// classSigns are the study's signs for classes, in Unicode and in LaTeX.
+var classSigns = map[classify.PairClass][2]string{
+	"flat": {"―", `$-$`}, "warmup": {"╲", `$\searrow$`}, "slowdown": {"╱", `$\nearrow$`},
+	"no steady state": {"∿", `$\sim$`}, classify.GoodInconsistent: {"=", `$=$`},
+	classify.BadInconsistent: {"≠", `$\neq$`},
+}
+
+func unicodeSymbol(c classify.PairClass) string { return cmp.Or(classSigns[c][0], "?") }
+
+func latexSymbol(c classify.PairClass) string { return cmp.Or(classSigns[c][1], "?") }
 
 // ClassRow is a line of the study's Table 1.
 type ClassRow struct {

@@ -131,6 +131,18 @@ func (s *site) write(name string, content func(io.Writer) error) (err error) {
 	return nil
 }
 
+// plot writes a static plot.
+func (s *site) plot(name string, d Drawing) error {
+	return s.write("plots/"+name, func(w io.Writer) error {
+		return writeSVG(w, []Drawing{d}, pageColumns, true)
+	})
+}
+
+// page writes a page by its template.
+func (s *site) page(name, template string, data any) error {
+	return s.write(name, func(w io.Writer) error { return s.pages.ExecuteTemplate(w, template, data) })
+}
+
 type counter struct {
 	w io.Writer
 	n int64
@@ -143,12 +155,8 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 func (s *site) asset(name string) error {
-	text, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		return fmt.Errorf("read the report's %s: %w", name, err)
-	}
 	return s.write("assets/"+name, func(w io.Writer) error {
-		_, err := w.Write(text)
+		_, err := w.Write(asset(name))
 		return err
 	})
 }

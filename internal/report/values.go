@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -16,33 +15,25 @@ import (
 // full-precision numbers and empty cells for missing values. Warnings are codes; those about all
 // keys are repeated in each row. facts may be nil.
 func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
-	out := display.NewCSV(w)
-	all := codes(documentWarnings(doc, facts))
-	rows := [][]string{{
-		"benchmark", "vm", "variant", "executions", "analysed", "classification", "flat", "warmup",
-		"slowdown", "no_steady_state",
-		"steady_iteration_median", "steady_iteration_p5", "steady_iteration_p95",
-		"steady_seconds_median", "steady_seconds_p5", "steady_seconds_p95",
-		"steady_performance", "steady_performance_low", "steady_performance_high", "unit", "warnings",
-		"warnings_of_all",
-		"level_median", "level_mean",
-	}}
-	for _, r := range Rows(doc) {
-		row := []string{r.Benchmark, r.VM, r.VariantArm(),
-			strconv.Itoa(r.Executions), strconv.Itoa(r.Analysed), string(r.Class)}
-		for _, n := range []int{r.Counts.Flat, r.Counts.Warmup, r.Counts.Slowdown, r.Counts.NoSteadyState} {
-			row = append(row, strconv.Itoa(n))
-		}
-		row = append(row, spreadCells(r.SteadyIteration)...)
-		row = append(row, spreadCells(r.SteadySeconds)...)
-		row = append(row, performanceCells(r.SteadyPerformance)...)
-		row = append(row, doc.Unit, codes(r.Warnings), all, "", "")
-		if l := r.Levels; l != nil {
-			row[len(row)-2], row[len(row)-1] = exact(l.Median), exact(l.Mean)
-		}
-		rows = append(rows, row)
+	type row struct {
+		*Row
+		VariantArm string           `json:"variant_arm"`
+		Unit       string           `json:"unit"`
+		All        []warmup.Warning `json:"warnings_of_all"`
 	}
-	return out.WriteAll(rows)
+	table := Rows(doc)
+	rows := make([]row, len(table))
+	for i := range table {
+		rows[i] = row{&table[i], table[i].VariantArm(), doc.Unit, documentWarnings(doc, facts)}
+	}
+	return display.NewCSV(w).WriteAll(csvRows(`benchmark vm variant=variant_arm executions analysed
+		classification flat=counts.flat warmup=counts.warmup slowdown=counts.slowdown
+		no_steady_state=counts.no_steady_state steady_iteration_median=steady_iteration.median
+		steady_iteration_p5=steady_iteration.p5 steady_iteration_p95=steady_iteration.p95
+		steady_seconds_median=steady_seconds.median steady_seconds_p5=steady_seconds.p5
+		steady_seconds_p95=steady_seconds.p95 steady_performance=steady_performance.mean
+		steady_performance_low=steady_performance.low steady_performance_high=steady_performance.high unit
+		warnings warnings_of_all level_median=levels.median level_mean=levels.mean`, false, rows))
 }
 
 // codes returns the codes of warnings, each once.
@@ -54,20 +45,6 @@ func codes(warnings []warmup.Warning) string {
 		}
 	}
 	return strings.Join(list, " ")
-}
-
-func spreadCells(s *arith.Spread) []string {
-	if s == nil {
-		return []string{"", "", ""}
-	}
-	return []string{exact(s.Median), exact(s.P5), exact(s.P95)}
-}
-
-func performanceCells(p *warmup.Performance) []string {
-	if p == nil {
-		return []string{"", "", ""}
-	}
-	return []string{exact(p.Mean), exact(p.Low), exact(p.High)}
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

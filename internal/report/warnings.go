@@ -10,25 +10,41 @@ import (
 	"krund/internal/display"
 )
 
-// GroupedWarning is a warning about several keys, with the text of the first.
-type GroupedWarning struct {
-	Text string
-	Keys []string
+// remark is a text of one kind about several keys.
+type remark struct {
+	kind  string
+	Keys  []string // each once
+	Texts []string // of each key; they may differ in their numbers
 }
 
-// GroupWarnings groups the pairs' warnings by code.
-func GroupWarnings(doc *warmup.Document) []GroupedWarning {
-	var list []GroupedWarning
-	index := map[string]int{}
+// remarks are grouped by kind.
+type remarks []remark
+
+func (list *remarks) add(kind, text, key string) {
+	i := slices.IndexFunc(*list, func(r remark) bool { return r.kind == kind })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, remark{kind: kind})
+	}
+	if r := &(*list)[i]; !slices.Contains(r.Keys, key) {
+		r.Keys, r.Texts = append(r.Keys, key), append(r.Texts, text)
+	}
+}
+
+// line is the text of the first key, with the first keys and the number of the others.
+func (r *remark) line(named int) string {
+	keys := strings.Join(r.Keys[:min(named, len(r.Keys))], ", ")
+	if more := len(r.Keys) - named; more > 0 {
+		keys += fmt.Sprintf(" and %d more", more)
+	}
+	return keys + ": " + r.Texts[0]
+}
+
+// warningsOf groups the pairs' warnings by code.
+func warningsOf(doc *warmup.Document) (list remarks) {
 	for i := range doc.Pairs {
 		for _, w := range doc.Pairs[i].Warnings {
-			at, ok := index[w.Code]
-			if !ok {
-				at = len(list)
-				index[w.Code] = at
-				list = append(list, GroupedWarning{Text: w.Text})
-			}
-			list[at].Keys = append(list[at].Keys, doc.Pairs[i].Key)
+			list.add(w.Code, w.Text, doc.Pairs[i].Key)
 		}
 	}
 	return list
@@ -48,10 +64,10 @@ func weaknesses(doc *warmup.Document, facts *Facts) []Weakness {
 	for _, w := range documentWarnings(doc, facts) {
 		list = append(list, Weakness{firstClause(w.Text), w.Text, nil})
 	}
-	grouped := GroupWarnings(doc)
-	slices.SortStableFunc(grouped, func(a, b GroupedWarning) int { return len(b.Keys) - len(a.Keys) })
+	grouped := warningsOf(doc)
+	slices.SortStableFunc(grouped, func(a, b remark) int { return len(b.Keys) - len(a.Keys) })
 	for _, g := range grouped {
-		list = append(list, Weakness{firstClause(g.Text), g.Text, g.Keys})
+		list = append(list, Weakness{firstClause(g.Texts[0]), g.Texts[0], g.Keys})
 	}
 	return list
 }
@@ -75,13 +91,8 @@ func warningNotes(doc *warmup.Document) []string {
 	for _, w := range doc.Warnings {
 		notes = append(notes, w.Text)
 	}
-	for _, g := range GroupWarnings(doc) {
-		const named = 3
-		keys := strings.Join(g.Keys[:min(named, len(g.Keys))], ", ")
-		if more := len(g.Keys) - named; more > 0 {
-			keys += fmt.Sprintf(" and %d more", more)
-		}
-		notes = append(notes, keys+": "+g.Text)
+	for _, g := range warningsOf(doc) {
+		notes = append(notes, g.line(3))
 	}
 	return notes
 }
