@@ -152,19 +152,6 @@ func TestEnoughHowLong(t *testing.T) {
 	must.Contain(t, krunctl(t, "enough", "how-long", "--format", "json", dir).stdout, `"steady_performance"`)
 }
 
-// TestEnoughFormerNames: what is now below enough works under its stored name, which says the new
-// one and is not listed.
-func TestEnoughFormerNames(t *testing.T) {
-	help := krunctl(t, "--help").stdout
-	dir := pilotDirectory(t, t.TempDir(), "pilot", 1, "noisy")
-	for _, name := range []string{"stability", "optimize", "simulate"} {
-		must.Be(t, !strings.Contains(help, "\n  "+name+" "), name)
-		now, stored := krunctl(t, "enough", name, dir), krunctl(t, name, dir)
-		must.Be(t, now.code == stored.code && now.stdout == stored.stdout, now.text(), stored.text())
-		must.Contain(t, stored.stderr, "`krunctl "+name+"` is now `krunctl enough "+name+"`")
-	}
-}
-
 // TestEnoughRefuses: mistakes, and pilots that show nothing.
 func TestEnoughRefuses(t *testing.T) {
 	dir := t.TempDir()

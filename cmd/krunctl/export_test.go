@@ -7,21 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
-	"krund/rig/must"
 )
-
-func TestExportToAFile(t *testing.T) {
-	b := complete(t)
-	file := filepath.Join(t.TempDir(), "out.csv")
-	b.must(os.WriteFile(file, []byte("old"), 0o644))
-	if r := krunctl(t, "convert", "--to", "csv", "-o", file, b.dir()); r.code != exitOK || r.stdout != "" {
-		t.Fatal(r.text())
-	}
-	got, err := os.ReadFile(file)
-	b.must(err)
-	must.Equal(t, string(got), krunctl(t, "convert", "--to", "csv", b.dir()).stdout, "the file",
-		"standard output")
-}
 
 func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	b := newExperiment(t)
@@ -38,24 +24,6 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	if r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--iterations", "0-3", "-o", file,
 		b.dir()); r.code != exitOK {
 		t.Error(r.text())
-	}
-}
-
-func TestWideIntoADirectory(t *testing.T) {
-	b := complete(t)
-	dir := filepath.Join(t.TempDir(), "csv") + "/"
-	r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "-o", dir, b.dir())
-	if r.code != exitOK {
-		t.Fatal(r.text())
-	}
-	for file, key := range map[string]string{"C_default-c.csv": "*:C:*",
-		"CPython_default-python.csv": "*:CPython:*"} {
-		got, err := os.ReadFile(dir + file)
-		b.must(err)
-		if want := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--key", key,
-			b.dir()).stdout; string(got) != want {
-			t.Errorf("%s is %q, want %q", file, got, want)
-		}
 	}
 }
 

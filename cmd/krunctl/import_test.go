@@ -20,29 +20,6 @@ func save(t *testing.T, name, text string) string {
 	return file
 }
 
-// TestImport: each tool's file is converted to one that the analysis reads.
-func TestImport(t *testing.T) {
-	for tool, text := range map[string]string{
-		"jmh":       `[{"benchmark":"x.Y.z","primaryMetric":{"scoreUnit":"ms/op","rawData":[[100,101,102]]}}]`,
-		"pyperf":    `{"version":"1.0","benchmarks":[{"metadata":{"name":"x.Y.z"},"runs":[{"values":[0.1,0.101,0.102]}]}]}`,
-		"hyperfine": `{"results":[{"command":"x.Y.z","times":[0.1,0.101]}]}`,
-		"go":        "BenchmarkX 1 100000000 ns/op\nBenchmarkX 1 101000000 ns/op\n",
-	} {
-		t.Run(tool, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "x_results.json.bz2")
-			if r := krunctl(t, "convert", "--to", "krun", "--vm", "V", "-o", out,
-				save(t, "in", text)); r.code != exitOK || !strings.Contains(r.stderr, "1 key") {
-				t.Fatal(r.text())
-			}
-			r := krunctl(t, "analyze", "--format", "csv", out)
-			if r.code != exitOK || !strings.Contains(r.stdout, ",V,default,") || !strings.Contains(r.stdout,
-				",flat,") {
-				t.Error(r.text())
-			}
-		})
-	}
-}
-
 func TestImportRefuses(t *testing.T) {
 	throughput := save(t, "in.json",
 		`[{"benchmark":"x","primaryMetric":{"scoreUnit":"ops/s","rawData":[[1]]}}]`)
@@ -139,26 +116,6 @@ func TestReportAndCompare(t *testing.T) {
 	krunctl(t, "compare", in, other).says(t, exitError, "", "cannot be compared")
 }
 
-// TestCompareExitCode: a key that got worse is an exit code for CI.
-func TestCompareExitCode(t *testing.T) {
-	file := func(level string) string {
-		fork := "[" + strings.TrimSuffix(strings.Repeat(level+","+level+".01,", 150), ",") + "]"
-		text := `[{"benchmark":"x","primaryMetric":{"scoreUnit":"ms/op","rawData":[` +
-			strings.Join([]string{fork, fork, fork}, ",") + `]}}]`
-		out := filepath.Join(t.TempDir(), "x_results.json.bz2")
-		if r := krunctl(t, "convert", "--to", "krun", "-o", out, save(t, "in.json", text)); r.code != exitOK {
-			t.Fatal(r.text())
-		}
-		return out
-	}
-	fast, slow := file("100"), file("120")
-	if r := krunctl(t, "compare", fast, slow); r.code != exitError || !strings.Contains(r.stdout,
-		"  worse ") || r.stderr != "" {
-		t.Error(r.text())
-	}
-	krunctl(t, "compare", slow, fast).says(t, exitOK, "  better ", "")
-}
-
 // TestImportedFixtures: real JMH series that went through import have the
 // classes that warmup_stats gives them.
 func TestImportedFixtures(t *testing.T) {
@@ -205,17 +162,4 @@ func importedGroup(t *testing.T, name string) int {
 	}
 	must.Equal(t, doc.Pairs[0].Classification, g.Summary.Classification, g.ID)
 	return len(g.Pexecs)
-}
-
-// TestNullCounts: a counter with nulls in a file of Krun costs a warning, not the file.
-func TestNullCounts(t *testing.T) {
-	const text = `{"wallclock_times": {"a:b:c": [[1, 2, 1, 2, 1, 2]]}, "core_cycle_counts": {"a:b:c": [[[1, null, 3, 4, 5, 6]]]}}`
-	file := save(t, "null_results.json", text)
-	for _, args := range [][]string{{"analyze", file}, {"convert", "--to", "csv", file}} {
-		r := krunctl(t, args...)
-		if r.code != exitOK || !strings.Contains(r.text(),
-			"nulls among the core_cycle_counts of execution 1") {
-			t.Errorf("%s: %s", args[0], r.text())
-		}
-	}
 }

@@ -75,23 +75,6 @@ func TestMethodsGoldens(t *testing.T) {
 	}
 }
 
-// TestMethodsAreDeterministic: the seed changes something, and nothing else.
-func TestMethodsAreDeterministic(t *testing.T) {
-	in := oddFile(t, t.TempDir())
-	for _, args := range [][]string{{"analyze", "--similarity", "--format", "json"}, {"enough",
-		"stability", "--format", "json",
-		"--ratio-resamples",
-		"300", "--resamples", "100"}} {
-		want := krunctl(t, append(args, in)...).stdout
-		if got := krunctl(t, append(args, in)...).stdout; got != want || want == "" {
-			t.Errorf("%v: another result the second time", args)
-		}
-		if args[0] == "enough" && krunctl(t, append(args, "--seed", "2", in)...).stdout == want {
-			t.Error("the seed has no effect")
-		}
-	}
-}
-
 // TestMethodsOfSeveral: a table, or a document, for each input, and one CSV.
 func TestMethodsOfSeveral(t *testing.T) {
 	in := oddFile(t, t.TempDir())

@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -157,29 +155,9 @@ func TestOptimizeOutputs(t *testing.T) {
 	}
 	var doc optimize.Document
 	must.Do(t, json.Unmarshal([]byte(want.stdout), &doc))
-	rows, err := csv.NewReader(strings.NewReader(krunctl(t,
-		append(args, "--format", "csv", plain)...).stdout)).ReadAll()
-	must.Need(t, err == nil && len(rows) == len(doc.Keys)+1, len(rows), "rows", err)
 	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)
-	for i, k := range doc.Keys {
-		cell := func(name string) string { return rows[i+1][indexOf(rows[0], name)] }
-		if cell("key") != k.Key || cell("seconds") != strconv.Itoa(k.Minimal.Repetitions["seconds"]) ||
-			cell("full_suite_runs") != "3" || cell("executions") != "" ||
-			cell("stable") != fmt.Sprint(k.Stable) {
-			t.Errorf("row %v is not %+v", rows[i+1], k)
-		}
-	}
 	k := doc.Keys[1]
 	must.Be(t, !k.Stable && len(k.Warnings) != 0, k)
-}
-
-func indexOf(list []string, name string) int {
-	for i, s := range list {
-		if s == name {
-			return i
-		}
-	}
-	return -1
 }
 
 func TestOptimizeRefuses(t *testing.T) {
@@ -246,15 +224,5 @@ func TestOptimizeKeyOfUOpTime(t *testing.T) {
 	if len(one) != 1 || one[0].Key != name || !reflect.DeepEqual(one[0].Minimal.Repetitions,
 		all[1].Minimal.Repetitions) {
 		t.Errorf("%+v, want %+v", one, all[1])
-	}
-}
-
-// TestOptimise: the command's former name is still accepted.
-func TestOptimise(t *testing.T) {
-	in := writeText(t, filepath.Join(t.TempDir(), "v.csv"), uoptimeText(1, 1))
-	want := krunctl(t, "enough", "optimize", "--metric", "cv", "--resamples", "100", in)
-	got := krunctl(t, "optimise", "--metric", "cv", "--resamples", "100", in)
-	if want.code != exitOK || got.stdout != want.stdout {
-		t.Errorf("%s, want %s", got.text(), want.text())
 	}
 }
