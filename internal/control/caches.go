@@ -31,20 +31,17 @@ var caches = Descriptor{
 	},
 	targets: []target{{kind: KindOnce, name: is(dropCachesFile), values: from(is(""))},
 		{kind: KindOnce, name: is(compactMemoryFile), values: from(is(""))}},
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(_ context.Context, m *Machine) Plan {
-			return planCaches(m, d.Flag("drop"), d.Flag("compact"))
-		}
-	},
+	plan: planCaches,
 }
 
-func planCaches(m *Machine, drop, compact bool) Plan {
+func planCaches(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan {
 	var steps []Step
 	var wanted, absent []string
 	for _, w := range []struct {
 		asked             bool
 		file, value, what string
-	}{{drop, dropCachesFile, "3", "empty caches"}, {compact, compactMemoryFile, "1", "compact memory"}} {
+	}{{d.Flag("drop"), dropCachesFile, "3", "empty caches"},
+		{d.Flag("compact"), compactMemoryFile, "1", "compact memory"}} {
 		if !w.asked {
 			continue
 		}

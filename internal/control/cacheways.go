@@ -43,14 +43,12 @@ var cacheWays = Descriptor{
 		{kind: KindFile, name: is(resctrlGroup + "/cpus_list"), values: from(isCPUList)},
 		{kind: KindFile, name: is(resctrlDir + "/schemata"), values: from(isWays)},
 	},
-	plan: func(d setting.Demand, r Request) planner {
-		return func(_ context.Context, m *Machine) Plan {
-			cpus, _, err := m.PlannedCPUs(r)
-			if err != nil {
-				return cannot("unknown", "divided", err.Error(), "")
-			}
-			return planWays(m, cpus, int(d.Whole("others")))
+	plan: func(_ context.Context, m *Machine, d setting.Demand, r Request) Plan {
+		cpus, _, err := m.PlannedCPUs(r)
+		if err != nil {
+			return cannot("unknown", "divided", err.Error(), "")
 		}
+		return planWays(m, cpus, int(d.Whole("others")))
 	},
 }
 

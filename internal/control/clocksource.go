@@ -30,16 +30,15 @@ var clocksource = Descriptor{
 		Notes: "only checked, never set; read again after each run, because the kernel may drop an " +
 			"unstable counter in the middle of one",
 	},
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(_ context.Context, m *Machine) Plan { return planClocksource(m, d.Text("name")) }
-	},
+	plan: planClocksource,
 }
 
 // vdsoClocks are the clock sources of x86 that are read without a system call (VDSO_CLOCKMODE_* in
 // arch/x86/include/asm/vdso/clocksource.h; drivers/clocksource/hyperv_timer.c of Linux 6.12:503).
 var vdsoClocks = []string{"tsc", "kvm-clock", "hyperv_clocksource_tsc_page"}
 
-func planClocksource(m *Machine, name string) Plan {
+func planClocksource(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	name := d.Text("name")
 	wanted := name
 	if name == "" {
 		wanted = "tsc on x86"

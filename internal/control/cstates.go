@@ -39,24 +39,22 @@ var cstates = Descriptor{
 			"sibling threads are online: a spinning thread slows its sibling down, and its timer ticks",
 	},
 	targets: []target{{kind: KindHold, name: is(latencyFile), values: from(isNumber)}},
-	plan: func(d setting.Demand, r Request) planner {
-		return func(_ context.Context, m *Machine) Plan {
-			want := int(d.Whole("latency_us"))
-			switch {
-			case want == shallowest:
-				latency, known := m.shallowestIdle()
-				if !known {
-					return cannot("unknown", "no deeper than C1", "the kernel lists no idle states in "+
-						"/sys/devices/system/cpu/cpu*/cpuidle", "set latency_us")
-				}
-				want = latency
-			case want == 0 && m.siblings() && !r.siblingsOff(m):
-				return cannot("sibling threads online", "at most 0 us to wake",
-					"idle CPUs would spin and slow their sibling threads down",
-					`set latency_us = -1, or smt = "apply"`)
+	plan: func(_ context.Context, m *Machine, d setting.Demand, r Request) Plan {
+		want := int(d.Whole("latency_us"))
+		switch {
+		case want == shallowest:
+			latency, known := m.shallowestIdle()
+			if !known {
+				return cannot("unknown", "no deeper than C1", "the kernel lists no idle states in "+
+					"/sys/devices/system/cpu/cpu*/cpuidle", "set latency_us")
 			}
-			return planCStates(m, want)
+			want = latency
+		case want == 0 && m.siblings() && !r.siblingsOff(m):
+			return cannot("sibling threads online", "at most 0 us to wake",
+				"idle CPUs would spin and slow their sibling threads down",
+				`set latency_us = -1, or smt = "apply"`)
 		}
+		return planCStates(m, want)
 	},
 }
 

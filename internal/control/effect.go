@@ -14,7 +14,7 @@ import (
 
 // An effect is what a control should have achieved in a frequency policy: the frequency in kHz of
 // its CPUs while they are busy, 0 for nothing, and whether they may not be slower either.
-type effect func(p host.FrequencyPolicy) (wanted int64, exact bool)
+type effect func(d setting.Demand, p host.FrequencyPolicy) (wanted int64, exact bool)
 
 // A measured frequency may deviate from the wanted one by the tolerance of the warmup study
 // (section 7), or by one P-state: the driver takes the next level of the hardware. On hybrid
@@ -96,7 +96,7 @@ type compared struct {
 // compare compares the measured speeds with the effect of control i.
 func (a *applied) compare(i int, policies []host.FrequencyPolicy) (c compared) {
 	for _, p := range policies {
-		wanted, exact := a.controls[i].effect(p)
+		wanted, exact := a.controls[i].effect(a.controls[i].demand, p)
 		if wanted == 0 {
 			continue
 		}
@@ -146,13 +146,6 @@ const (
 // 6.12, drivers/cpufreq/amd-pstate.c:1489-1527); a distribution may have fixed it earlier, so a
 // measurement has precedence.
 func ignoresMaximum(m *Machine, policies []host.FrequencyPolicy) bool {
-	release, err := m.Root.Read("/proc/sys/kernel/osrelease")
-	if err != nil || !strings.HasPrefix(policies[0].Driver, "amd-pstate-epp") {
-		return false
-	}
-	var major, minor int
-	if n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor); n < 2 {
-		return false
-	}
-	return major == 6 && minor < 8
+	return strings.HasPrefix(policies[0].Driver, "amd-pstate-epp") && m.KernelAtLeast(6, 0) &&
+		!m.KernelAtLeast(6, 8)
 }

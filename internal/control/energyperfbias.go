@@ -32,9 +32,7 @@ var energyPerfBias = Descriptor{
 		Notes: "Intel processors; where others have `energy_performance_preference`, `frequency` sets it",
 	},
 	targets: files(isBias, biasFiles),
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(_ context.Context, m *Machine) Plan { return planBias(m, biasNumber(d.Text("value"))) }
-	},
+	plan:    planBias,
 }
 
 // biasForm matches values in the configuration; biasNames maps the kernel's names to numbers
@@ -47,28 +45,23 @@ var (
 	}
 )
 
-func biasNumber(value string) string {
-	if number, named := biasNames[value]; named {
-		return number
-	}
-	return value
-}
-
 // isBias reports whether a text is a bias as the kernel shows it.
 func isBias(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 8)
 	return err == nil && n <= 15
 }
 
-func planBias(m *Machine, wanted string) Plan {
+func planBias(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	wanted := d.Text("value")
+	if number, named := biasNames[wanted]; named {
+		wanted = number
+	}
 	paths, err := m.Root.Glob(biasFiles)
 	if err != nil {
 		return unreadable(wanted, err)
 	}
 	if len(paths) == 0 {
-		p := ok("absent", wanted)
-		p.Detail = "the processor has no energy performance bias"
-		return p
+		return ok("absent", wanted, "the processor has no energy performance bias")
 	}
 	var found []string
 	var steps []Step

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,7 +70,7 @@ func TestBiasValues(t *testing.T) {
 	for _, value := range []string{
 		"performance", "balance-performance", "normal", "balance-power", "power", "0", "9", "15",
 	} {
-		must.Be(t, biasForm.MatchString(value) && isBias(biasNumber(value)), value, "is refused")
+		must.Be(t, biasForm.MatchString(value) && isBias(cmp.Or(biasNames[value], value)), value, "is refused")
 	}
 	for _, value := range []string{"", "16", "-1", "06", "Power", "balance", "6\n"} {
 		must.Be(t, !biasForm.MatchString(value), value, "is accepted")

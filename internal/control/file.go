@@ -83,9 +83,7 @@ func (f sysfile) plan(_ context.Context, m *Machine) Plan {
 	text, err := m.Root.Read(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && f.absent != "":
-		p := ok("absent", f.want+f.unit)
-		p.Detail = f.absent
-		return p
+		return ok("absent", f.want+f.unit, f.absent)
 	case errors.Is(err, fs.ErrNotExist):
 		return cannot("absent", f.want+f.unit, "this kernel has no "+f.path, "")
 	case err != nil:

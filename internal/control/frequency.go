@@ -39,9 +39,7 @@ var frequency = setting.Descriptor{
 func noFrequencyDriver(m *Machine, wanted string) Plan {
 	platform := probe.PlatformOf(m.Host)
 	if speed, held := m.heldSpeed(); held {
-		p := ok(speed.String(), wanted)
-		p.Detail = "there is no frequency driver: measured on an idle machine"
-		return p
+		return ok(speed.String(), wanted, "there is no frequency driver: measured on an idle machine")
 	}
 	why := "the kernel found no way to set the frequency"
 	if platform.Guest {
@@ -75,21 +73,17 @@ func (m *Machine) heldSpeed() (speed probe.Speed, held bool) {
 var frequencyLimits = Descriptor{
 	Descriptor: frequency,
 	targets:    limitFiles(),
-	plan: func(d setting.Demand, _ Request) planner {
-		khz := d.Whole("khz")
+	plan: func(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan {
 		if d.Flag("free") {
-			return func(context.Context, *Machine) Plan { return ok("", "") }
+			return ok("", "")
 		}
-		return func(_ context.Context, m *Machine) Plan { return planAllLimits(m, khz) }
+		return planAllLimits(m, d.Whole("khz"))
 	},
-	effect: func(d setting.Demand) effect {
-		khz, free := d.Whole("khz"), d.Flag("free")
-		return func(p host.FrequencyPolicy) (wanted int64, exact bool) {
-			if free {
-				return 0, false
-			}
-			return p.Target(khz), true
+	effect: func(d setting.Demand, p host.FrequencyPolicy) (wanted int64, exact bool) {
+		if d.Flag("free") {
+			return 0, false
 		}
+		return p.Target(d.Whole("khz")), true
 	},
 }
 

@@ -33,14 +33,12 @@ var irqAffinity = Descriptor{
 	},
 	targets: append(files(isCPUList, irqDir+"/[0-9]*/smp_affinity_list"),
 		files(isCPUMask, defaultIRQFile)...),
-	plan: func(_ setting.Demand, r Request) planner {
-		return func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.PlannedCPUs(r)
-			if err != nil {
-				return cannot("unknown", "away from benchmark CPUs", err.Error(), "")
-			}
-			return planIRQs(m, cpus, online.Minus(cpus))
+	plan: func(_ context.Context, m *Machine, _ setting.Demand, r Request) Plan {
+		cpus, online, err := m.PlannedCPUs(r)
+		if err != nil {
+			return cannot("unknown", "away from benchmark CPUs", err.Error(), "")
 		}
+		return planIRQs(m, cpus, online.Minus(cpus))
 	},
 }
 

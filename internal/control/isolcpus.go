@@ -49,9 +49,8 @@ func planIsolcpus(_ context.Context, m *Machine) Plan {
 	case len(set) == 0:
 		return ok("none", wanted)
 	case err == nil && !strings.Contains(" "+cmdline, " isolcpus="):
-		p := ok("none", wanted)
-		p.Detail = fmt.Sprintf("CPU %s are in an isolated cpuset partition of another program", set)
-		return p
+		return ok("none", wanted, fmt.Sprintf("CPU %s are in an isolated cpuset partition of another "+
+			"program", set))
 	}
 	return Plan{
 		Status: setting.StatusNeedsReboot, Found: "CPU " + set.String(), Wanted: wanted,

@@ -22,17 +22,15 @@ var ksm = Descriptor{
 		What: "`/sys/kernel/mm/ksm/run` = 0, or 2",
 	},
 	targets: files(isNumber, ksmFile),
-	plan: func(d setting.Demand, _ Request) planner {
+	plan: func(ctx context.Context, m *Machine, d setting.Demand, _ Request) Plan {
 		file := sysfile{path: ksmFile, want: "0", absent: "the kernel does not merge pages"}
 		if d.Flag("unmerge") {
 			file.want = "2"
 		}
-		return func(ctx context.Context, m *Machine) Plan {
-			p := file.plan(ctx, m)
-			if p.Found == "2" && file.want == "0" {
-				return ok("2", "0") // stopped, and nothing is merged: better than asked for
-			}
-			return p
+		p := file.plan(ctx, m)
+		if p.Found == "2" && file.want == "0" {
+			return ok("2", "0") // stopped, and nothing is merged: better than asked for
 		}
+		return p
 	},
 }

@@ -11,18 +11,17 @@ import (
 // A Descriptor declares a control: its documentation, what it may change, and how.
 type Descriptor struct {
 	setting.Descriptor
-	targets []target                              // what its plans may change; nothing else is restored
-	plan    func(setting.Demand, Request) planner // returns the planner for the parsed values
-	environ func(setting.Demand) string           // of a benchmark: "NAME=value"; nil for none
-	effect  func(setting.Demand) effect           // nil: the value that is read back is all there is to check
+	targets []target // what its plans may change; nothing else is restored
+	// plan compares the machine with what is asked of this control and of all. It only reads.
+	plan    func(context.Context, *Machine, setting.Demand, Request) Plan
+	environ func(setting.Demand) string // of a benchmark: "NAME=value"; nil for none
+	effect  effect                      // nil: the value that is read back is all there is to check
 }
 
-// A planner compares the machine with the wanted state. It only reads.
-type planner func(context.Context, *Machine) Plan
-
 // fixed is the plan of a control without options.
-func fixed(p planner) func(setting.Demand, Request) planner {
-	return func(setting.Demand, Request) planner { return p }
+func fixed(p func(context.Context, *Machine) Plan) func(context.Context, *Machine, setting.Demand,
+	Request) Plan {
+	return func(ctx context.Context, m *Machine, _ setting.Demand, _ Request) Plan { return p(ctx, m) }
 }
 
 // A Request is everything that is asked of a machine: the demands of the configuration, one for
@@ -134,12 +133,7 @@ func Controls(r Request) []Control {
 
 func (d Descriptor) control(r Request) Control {
 	demand := r.Of(d.Name)
-	c := Control{Name: d.Name, Why: d.Why, Policy: demand.Policy, plan: d.plan(demand, r),
-		targets: d.targets}
-	if d.effect != nil {
-		c.effect = d.effect(demand)
-	}
-	return c
+	return Control{Descriptor: d, Policy: demand.Policy, demand: demand, request: r}
 }
 
 // Environment returns the environment entries that the controls add for a benchmark.

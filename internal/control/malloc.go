@@ -32,14 +32,12 @@ var malloc = Descriptor{
 		Notes: "the benchmark gets `MALLOC_OPTIONS=cfgrux`",
 	},
 	targets: []target{{kind: KindSysctl, name: is("vm.malloc_conf"), values: from(mallocForm.MatchString)}},
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(ctx context.Context, m *Machine) Plan { return planMalloc(ctx, m, d.Text("flags")) }
-	},
+	plan:    planMalloc,
 	environ: mallocEnv,
 }
 
-func planMalloc(ctx context.Context, m *Machine, flags string) Plan {
-	wanted := "none, MALLOC_OPTIONS=" + flags
+func planMalloc(ctx context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	wanted := "none, MALLOC_OPTIONS=" + d.Text("flags")
 	link, err := m.Root.ReadLink("/etc/malloc.conf")
 	if err == nil {
 		return cannot("/etc/malloc.conf -> "+link, wanted, "", "rm /etc/malloc.conf")

@@ -27,13 +27,11 @@ var network = Descriptor{
 			"permanent neighbors and IPv6 addresses; they are saved in the journal and restored",
 	},
 	targets: []target{{kind: KindLink, name: linkForm.MatchString, values: wasUp}},
-	plan: func(d setting.Demand, _ Request) planner {
-		down := d.List("down")
-		return func(_ context.Context, m *Machine) Plan { return planDown(m, down) }
-	},
+	plan:    planDown,
 }
 
-func planDown(m *Machine, down []string) Plan {
+func planDown(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	down := d.List("down")
 	if len(down) == 0 {
 		return ok("none configured", "none")
 	}

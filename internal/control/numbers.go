@@ -14,12 +14,12 @@ func number(d setting.Descriptor, f sysfile) Descriptor {
 	return Descriptor{
 		Descriptor: d,
 		targets:    files(isNumber, f.path),
-		plan: func(demand setting.Demand, _ Request) planner {
+		plan: func(ctx context.Context, m *Machine, demand setting.Demand, _ Request) Plan {
 			wanted := f
 			if f.want == "" {
 				wanted.want = fmt.Sprint(demand.Whole(d.Options[0].Name))
 			}
-			return wanted.plan
+			return wanted.plan(ctx, m)
 		},
 	}
 }
@@ -114,10 +114,7 @@ var rtThrottle = Descriptor{
 		Notes: "matters only to benchmarks that have real-time threads",
 	},
 	targets: files(isNumber, rtRuntimeFile, fairServerFiles),
-	plan: func(d setting.Demand, _ Request) planner {
-		want := fmt.Sprint(d.Whole("runtime_us"))
-		return func(ctx context.Context, m *Machine) Plan { return planRTThrottle(ctx, m, want) }
-	},
+	plan:    planRTThrottle,
 }
 
 const (
@@ -125,7 +122,8 @@ const (
 	fairServerFiles = "/sys/kernel/debug/sched/fair_server/cpu[0-9]*/runtime" // nanoseconds
 )
 
-func planRTThrottle(ctx context.Context, m *Machine, want string) Plan {
+func planRTThrottle(ctx context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	want := fmt.Sprint(d.Whole("runtime_us"))
 	p := sysfile{path: rtRuntimeFile, want: want, unit: " us"}.plan(ctx, m)
 	if want != "-1" || !m.KernelAtLeast(6, 12) {
 		return p

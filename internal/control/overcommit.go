@@ -46,18 +46,12 @@ var overcommit = Descriptor{
 			"the ratio is set, is restored",
 	},
 	targets: files(isNumber, overcommitFile, ratioFile, kbytesFile),
-	plan: func(d setting.Demand, r Request) planner {
-		mode, ratio := int(d.Whole("mode")), int(d.Whole("ratio"))
-		noSwap := r.Of("swap").Policy.Changes()
-		return func(ctx context.Context, m *Machine) Plan {
-			return planOvercommit(ctx, m, mode, ratio,
-				r.Heap, noSwap)
-		}
-	},
+	plan:    planOvercommit,
 }
 
-// planOvercommit leaves the ratio unchanged if it is 0. heap is in bytes.
-func planOvercommit(ctx context.Context, m *Machine, mode, ratio int, heap int64, noSwap bool) Plan {
+// planOvercommit leaves the ratio unchanged if it is 0.
+func planOvercommit(ctx context.Context, m *Machine, d setting.Demand, r Request) Plan {
+	mode, ratio := int(d.Whole("mode")), int(d.Whole("ratio"))
 	p := sysfile{path: overcommitFile, want: strconv.Itoa(mode)}.plan(ctx, m)
 	if mode != 2 {
 		return p
@@ -71,7 +65,7 @@ func planOvercommit(ctx context.Context, m *Machine, mode, ratio int, heap int64
 		q := sysfile{path: ratioFile, want: strconv.Itoa(ratio), unit: " %"}.plan(ctx, m)
 		p = both(p, q, append(append(q.Steps, noteKbytes(m, q)...), steps...))
 	}
-	return checkHeadroom(p, memory, ratio, heap, noSwap)
+	return checkHeadroom(p, memory, ratio, r.Heap, r.Of("swap").Policy.Changes())
 }
 
 // noteKbytes returns a step that records a limit that was set in KiB. Of that limit and the ratio

@@ -30,13 +30,11 @@ var perfRate = Descriptor{
 		Notes: "in that order: while the percentage is 0 or 100 the kernel rejects a new rate",
 	},
 	targets: files(isNumber, perfRateFile, perfPercentFile),
-	plan: func(d setting.Demand, _ Request) planner {
+	plan: func(ctx context.Context, m *Machine, d setting.Demand, _ Request) Plan {
 		percent := sysfile{path: perfPercentFile, want: fmt.Sprint(d.Whole("percent")), unit: " %"}
 		rate := sysfile{path: perfRateFile, want: fmt.Sprint(d.Whole("rate")), unit: " Hz"}
-		return func(ctx context.Context, m *Machine) Plan {
-			first, second := percent.plan(ctx, m), rate.plan(ctx, m)
-			return both(second, first, append(first.Steps, second.Steps...))
-		}
+		first, second := percent.plan(ctx, m), rate.plan(ctx, m)
+		return both(second, first, append(first.Steps, second.Steps...))
 	},
 }
 

@@ -27,12 +27,10 @@ var placement = Descriptor{
 			"set. A set of one processor binds nothing: the threads of a VM would share it. \"off\" lets " +
 			"the benchmark run anywhere",
 	},
-	plan: func(d setting.Demand, r Request) planner {
-		return func(_ context.Context, m *Machine) Plan { return planPlacement(m, d, r) }
-	},
+	plan: planPlacement,
 }
 
-func planPlacement(m *Machine, d setting.Demand, r Request) Plan {
+func planPlacement(_ context.Context, m *Machine, d setting.Demand, r Request) Plan {
 	cpus, online, err := m.PlannedCPUs(r)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ok("unknown", "one set")
@@ -53,9 +51,7 @@ func planPlacement(m *Machine, d setting.Demand, r Request) Plan {
 		if len(best) >= leastSet || shielded {
 			return ok(found, "one set")
 		}
-		p := ok(found, "one set")
-		p.Detail = "not bound: one processor is too few for the threads of a VM"
-		return p
+		return ok(found, "one set", "not bound: one processor is too few for the threads of a VM")
 	case shielded && !best.Equal(cpus) && spans(m.Host, cpus) != "":
 		return cannot(found, wanted, "", fmt.Sprintf(`set shield = { policy = %q, cpus = "%s" } in [controls]`,
 			r.Of("shield").Policy, best))

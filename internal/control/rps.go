@@ -26,14 +26,12 @@ var rps = Descriptor{
 			"The CPU of an interrupt is set by `irq_affinity`",
 	},
 	targets: files(isCPUMask, rpsFiles),
-	plan: func(_ setting.Demand, r Request) planner {
-		return func(_ context.Context, m *Machine) Plan {
-			cpus, _, err := m.PlannedCPUs(r)
-			if err != nil {
-				return cannot("unknown", "without benchmark CPUs", err.Error(), "")
-			}
-			return planRPS(m, cpus)
+	plan: func(_ context.Context, m *Machine, _ setting.Demand, r Request) Plan {
+		cpus, _, err := m.PlannedCPUs(r)
+		if err != nil {
+			return cannot("unknown", "without benchmark CPUs", err.Error(), "")
 		}
+		return planRPS(m, cpus)
 	},
 }
 

@@ -33,13 +33,11 @@ var services = Descriptor{
 			"logind, udevd, slices, scopes, targets, mounts",
 	},
 	targets: []target{{kind: KindUnit, name: isService, values: from(is("active"))}},
-	plan: func(d setting.Demand, _ Request) planner {
-		stop := d.List("stop")
-		return func(ctx context.Context, m *Machine) Plan { return planStop(ctx, m, stop) }
-	},
+	plan:    planStop,
 }
 
-func planStop(ctx context.Context, m *Machine, stop []string) Plan {
+func planStop(ctx context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	stop := d.List("stop")
 	if len(stop) == 0 {
 		return ok("none configured", "none")
 	}
@@ -134,9 +132,7 @@ func planUnits(units []Unit, names []string, remark, wanted string) Plan {
 		c.remarks = append(c.remarks, remark)
 	}
 	if len(c.names) == 0 {
-		p := ok("stopped", wanted)
-		p.Detail = strings.Join(c.remarks, "; ")
-		return p
+		return ok("stopped", wanted, strings.Join(c.remarks, "; "))
 	}
 	slices.SortStableFunc(c.names, func(a, b string) int { return trigger(a) - trigger(b) })
 	var steps []Step

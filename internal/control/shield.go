@@ -53,25 +53,23 @@ var shield = Descriptor{
 		Notes: "see below",
 	},
 	targets: shieldTargets(),
-	plan: func(d setting.Demand, r Request) planner {
+	plan: func(ctx context.Context, m *Machine, d setting.Demand, r Request) Plan {
 		kind := d.Text("type")
-		return func(ctx context.Context, m *Machine) Plan {
-			cpus, online, err := m.PlannedCPUs(r)
-			if err != nil {
-				return cannot("unknown", kind, err.Error(), "")
-			}
-			if len(cpus) == 0 {
-				return cannot("none", kind, "there is only one CPU",
-					"measure on a machine with two CPUs or more")
-			}
-			p := planShield(ctx, m, kind, cpus, online.Minus(cpus))
-			if p.Status == setting.StatusCannot && d.Policy == setting.Apply {
-				bound := fmt.Sprintf("the benchmark is bound to CPU %s, but other processes may run "+
-					"there too", cpus)
-				p.Detail = join(p.Detail, bound, "; ")
-			}
-			return p
+		cpus, online, err := m.PlannedCPUs(r)
+		if err != nil {
+			return cannot("unknown", kind, err.Error(), "")
 		}
+		if len(cpus) == 0 {
+			return cannot("none", kind, "there is only one CPU",
+				"measure on a machine with two CPUs or more")
+		}
+		p := planShield(ctx, m, kind, cpus, online.Minus(cpus))
+		if p.Status == setting.StatusCannot && d.Policy == setting.Apply {
+			bound := fmt.Sprintf("the benchmark is bound to CPU %s, but other processes may run "+
+				"there too", cpus)
+			p.Detail = join(p.Detail, bound, "; ")
+		}
+		return p
 	},
 }
 

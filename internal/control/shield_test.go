@@ -73,10 +73,10 @@ func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	before := state(t, m, k)
 	k.put("/sys/devices/system/cpu/online", "1-3") // the fake kernel checks against these
-	c := Control{Name: "shield", Policy: setting.Require, targets: shieldTargets(),
-		plan: func(context.Context, *Machine) Plan {
+	c := required(Descriptor{Descriptor: shield.Descriptor, targets: shieldTargets(),
+		plan: fixed(func(context.Context, *Machine) Plan {
 			return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", host.CPUs{1, 2, 3})...)
-		}}
+		})})
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
 	if err == nil || f.Status != setting.StatusCannot ||
 		!strings.Contains(f.Detail, "Parent unable to distribute cpu downstream") {

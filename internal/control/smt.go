@@ -29,9 +29,7 @@ var smt = Descriptor{
 func planSMT(_ context.Context, m *Machine) Plan {
 	state, err := m.Root.Read(smtFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		p := ok("absent", "off")
-		p.Detail = "the kernel has no control of sibling threads"
-		return p
+		return ok("absent", "off", "the kernel has no control of sibling threads")
 	}
 	if err != nil {
 		return unreadable("off", err)
@@ -41,9 +39,7 @@ func planSMT(_ context.Context, m *Machine) Plan {
 		return ok(state, "off")
 	case "on":
 		if active, err := m.Root.Read("/sys/devices/system/cpu/smt/active"); err == nil && active == "0" {
-			p := ok("on", "off")
-			p.Detail = "no core has two threads online"
-			return p
+			return ok("on", "off", "no core has two threads online")
 		}
 	}
 	// Any value except "on" is the number of threads allowed per core, on machines with more than

@@ -106,15 +106,16 @@ type Plan struct {
 	InForce       bool   // what is wanted is set already: the status is about something beside it
 }
 
-// A Control is one setting of the machine under one policy.
+// A Control is one setting of the machine with what is asked of it.
 type Control struct {
-	Name   string // as in the configuration
-	Why    string // why it matters to a measurement, in one line
-	Policy setting.Policy
-	plan   planner
+	Descriptor
+	Policy  setting.Policy // what is asked; the descriptor's is the default
+	demand  setting.Demand
+	request Request
+}
 
-	targets []target // what the steps of its plans may change
-	effect  effect   // nil: none
+func (c Control) plan(ctx context.Context, m *Machine) Plan {
+	return c.Descriptor.plan(ctx, m, c.demand, c.request)
 }
 
 // Check reports the state of the setting. It only reads.
@@ -165,8 +166,8 @@ func oneLine(text string) string { return strings.ReplaceAll(strings.TrimSpace(t
 
 // ok, willSet and cannot return the three plans that nearly every planner ends with. Without steps
 // willSet is ok.
-func ok(found, wanted string) Plan {
-	return Plan{Status: setting.StatusOK, Found: found, Wanted: wanted}
+func ok(found, wanted string, remarks ...string) Plan {
+	return Plan{Status: setting.StatusOK, Found: found, Wanted: wanted, Detail: strings.Join(remarks, "; ")}
 }
 
 func willSet(found, wanted string, steps ...Step) Plan {

@@ -40,9 +40,7 @@ var swap = Descriptor{
 func planSwaps(_ context.Context, m *Machine) Plan {
 	text, err := m.Root.Read("/proc/swaps")
 	if errors.Is(err, fs.ErrNotExist) && m.Root.Exists("/proc/meminfo") {
-		p := ok("absent", "off")
-		p.Detail = "the kernel does not support swap"
-		return p
+		return ok("absent", "off", "the kernel does not support swap")
 	}
 	if err != nil {
 		return unreadable("off", err)

@@ -34,15 +34,12 @@ var thp = Descriptor{
 	},
 	targets: append(files(isWords, thpDir+"/enabled", thpDir+"/defrag", thpDir+"/hugepages-*kB/enabled"),
 		files(isNumber, minFreeFile)...),
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(ctx context.Context, m *Machine) Plan {
-			return planTHP(ctx, m, d.Text("enabled"), d.Text("defrag"))
-		}
-	},
+	plan: planTHP,
 }
 
 // planTHP leaves defrag unchanged if it is "".
-func planTHP(ctx context.Context, m *Machine, enabled, defrag string) Plan {
+func planTHP(ctx context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	enabled, defrag := d.Text("enabled"), d.Text("defrag")
 	const none = "the kernel has no transparent huge pages"
 	p := sysfile{path: thpDir + "/enabled", want: enabled, form: FormChoice, absent: none}.plan(ctx, m)
 	if defrag != "" {

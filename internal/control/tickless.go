@@ -23,20 +23,18 @@ var tickless = Descriptor{
 			"all CPUs",
 		Notes: "`nohz_full=1-3` on the kernel's command line; Debian and Fedora kernels support it",
 	},
-	plan: func(_ setting.Demand, r Request) planner {
-		return func(_ context.Context, m *Machine) Plan {
-			cpus, online, err := m.PlannedCPUs(r)
-			if err != nil {
-				return cannot("unknown", "tickless benchmark CPUs", err.Error(), "")
-			}
-			p := planTickless(m, cpus, online)
-			if p.Status == setting.StatusOK && !r.Of(shield.Name).Policy.Changes() &&
-				!r.Of(placement.Name).Policy.Changes() {
-				p.Detail = fmt.Sprintf("without `shield` benchmarks may also run on CPU %s",
-					online.Minus(cpus))
-			}
-			return p
+	plan: func(_ context.Context, m *Machine, _ setting.Demand, r Request) Plan {
+		cpus, online, err := m.PlannedCPUs(r)
+		if err != nil {
+			return cannot("unknown", "tickless benchmark CPUs", err.Error(), "")
 		}
+		p := planTickless(m, cpus, online)
+		if p.Status == setting.StatusOK && !r.Of(shield.Name).Policy.Changes() &&
+			!r.Of(placement.Name).Policy.Changes() {
+			p.Detail = fmt.Sprintf("without `shield` benchmarks may also run on CPU %s",
+				online.Minus(cpus))
+		}
+		return p
 	},
 }
 

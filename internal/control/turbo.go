@@ -35,16 +35,14 @@ var turbo = Descriptor{
 		What: "see below", Notes: "applied between governor and limits",
 	},
 	targets: turboTargets(),
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(_ context.Context, m *Machine) Plan { return planTurbo(m, d.Flag("msr")) }
+	plan: func(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+		return planTurbo(m, d.Flag("msr"))
 	},
-	effect: func(setting.Demand) effect {
-		return func(p host.FrequencyPolicy) (wanted int64, exact bool) {
-			if khz, sure := p.Sustainable(); sure {
-				return khz, false
-			}
-			return 0, false
+	effect: func(_ setting.Demand, p host.FrequencyPolicy) (wanted int64, exact bool) {
+		if khz, sure := p.Sustainable(); sure {
+			return khz, false
 		}
+		return 0, false
 	},
 }
 
@@ -119,9 +117,7 @@ func planTurboSwitch(m *Machine, policies []host.FrequencyPolicy, msr bool) Plan
 		return cannot("on", "off", "the frequency driver has no switch for it", platform.Remedy("turbo"))
 	}
 	if speed, held := m.heldSpeed(); held && len(policies) == 0 {
-		p := ok(unknown, "off")
-		p.Detail = "there is no frequency driver; the clock is steady: " + speed.String()
-		return p
+		return ok(unknown, "off", "there is no frequency driver; the clock is steady: "+speed.String())
 	}
 	why := "there is no frequency driver"
 	if platform.Guest {

@@ -33,15 +33,13 @@ var uncore = Descriptor{
 			"processors is not set",
 	},
 	targets: files(isNumber, uncoreDir+"/*/min_freq_khz", uncoreDir+"/*/max_freq_khz"),
-	plan: func(d setting.Demand, _ Request) planner {
-		return func(_ context.Context, m *Machine) Plan { return planUncore(m, d.Whole("khz")) }
-	},
+	plan:    planUncore,
 }
 
 // planUncore sets both limits of every domain to khz, or the lower one to the upper one if khz is
 // 0.
-func planUncore(m *Machine, khz int64) Plan {
-	wanted := "minimum = maximum"
+func planUncore(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan {
+	khz, wanted := d.Whole("khz"), "minimum = maximum"
 	if khz > 0 {
 		wanted = fmt.Sprintf("%d kHz", khz)
 	}

@@ -19,20 +19,18 @@ var workqueues = Descriptor{
 		Notes: "work that is bound to a CPU follows the interrupts there: `irq_affinity`",
 	},
 	targets: files(isCPUMask, workqueueMask, writebackMask),
-	plan: func(_ setting.Demand, r Request) planner {
-		return func(ctx context.Context, m *Machine) Plan {
-			others := m.SystemCPUs(r)
-			if len(others) == 0 {
-				return cannot(unknown, "other CPUs", "there is only one CPU",
-					"measure on a machine with two CPUs or more")
-			}
-			p := sysfile{path: workqueueMask, want: others.Mask(), form: FormCPUMask}.plan(ctx, m)
-			if q := (sysfile{path: writebackMask, want: others.Mask(), form: FormCPUMask}).plan(ctx,
-				m); p.Status != setting.StatusCannot && q.Status == setting.StatusWillSet {
-				p.Status, p.Steps = setting.StatusWillSet, append(p.Steps, q.Steps...)
-			}
-			return p
+	plan: func(ctx context.Context, m *Machine, _ setting.Demand, r Request) Plan {
+		others := m.SystemCPUs(r)
+		if len(others) == 0 {
+			return cannot(unknown, "other CPUs", "there is only one CPU",
+				"measure on a machine with two CPUs or more")
 		}
+		p := sysfile{path: workqueueMask, want: others.Mask(), form: FormCPUMask}.plan(ctx, m)
+		if q := (sysfile{path: writebackMask, want: others.Mask(), form: FormCPUMask}).plan(ctx,
+			m); p.Status != setting.StatusCannot && q.Status == setting.StatusWillSet {
+			p.Status, p.Steps = setting.StatusWillSet, append(p.Steps, q.Steps...)
+		}
+		return p
 	},
 }
 
