@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/sysroot"
 )
 
 // swapReserve is the free memory in bytes that must remain after the content of swap has moved to
@@ -74,26 +75,9 @@ func parseSwaps(text string) ([]swapArea, error) {
 			return nil, fmt.Errorf("/proc/swaps: line %q: size, used or priority is not a "+
 				"number", clip(line))
 		}
-		areas = append(areas, swapArea{device: unescape(fields[0]), used: used * 1024, priority: priority})
+		areas = append(areas, swapArea{device: sysroot.Unescape(fields[0]), used: used * 1024, priority: priority})
 	}
 	return areas, nil
-}
-
-// unescape replaces \ooo with the byte that it represents: the kernel writes unusual characters of
-// names that way.
-func unescape(name string) string {
-	var b strings.Builder
-	for i := 0; i < len(name); i++ {
-		if name[i] == '\\' && i+3 < len(name) {
-			if n, err := strconv.ParseUint(name[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(name[i])
-	}
-	return b.String()
 }
 
 func planSwap(areas []swapArea, available int64) Plan {

@@ -95,13 +95,13 @@ func (g grub) writable() error {
 	}
 	const advice = "GRUB could not clear the request, and every boot would run the experiment: put /boot " +
 		"on a plain partition with ext4, or set boot.entry = \"\""
-	switch m.kind {
+	switch m.Kind {
 	case "btrfs", "zfs", "bcachefs", "f2fs", "overlay":
-		return fmt.Errorf("%s is on %s; %s", g.environment(), m.kind, advice)
+		return fmt.Errorf("%s is on %s; %s", g.environment(), m.Kind, advice)
 	}
 	// The device is identified by its number, because a node under /dev/mapper may have any name.
 	// Major numbers of md and the device mapper are dynamic, so /sys is consulted.
-	block := "/sys/dev/block/" + m.device
+	block := "/sys/dev/block/" + m.Device
 	for _, virtual := range []struct{ file, what string }{{"/dm", "LVM or encryption (device mapper)"},
 		{"/md", "software RAID"}, {"/loop", "a loop device"}} {
 		if g.root.Exists(block + virtual.file) {
@@ -257,23 +257,11 @@ func options(text string) string {
 	return strings.Join(all, " ")
 }
 
-// mount is a line of mountinfo, proc_pid_mountinfo(5).
-type mount struct{ device, point, kind string }
-
 // mountOf returns the mount that contains a file: the last one with the longest mount point.
-func mountOf(mountinfo, file string) (mount, bool) {
-	var best mount
-	found := false
-	for line := range strings.Lines(mountinfo) {
-		before, after, ok := strings.Cut(line, " - ")
-		fields, kind := strings.Fields(before), strings.Fields(after)
-		const least = 6 // id, parent, device, root, mount point, options
-		if !ok || len(fields) < least || len(kind) == 0 {
-			continue
-		}
-		point := strings.ReplaceAll(fields[4], `\040`, " ")
-		if within(file, point) && len(point) >= len(best.point) {
-			best, found = mount{device: fields[2], point: point, kind: kind[0]}, true
+func mountOf(mountinfo, file string) (best sysroot.Mount, found bool) {
+	for _, m := range sysroot.ParseMounts(mountinfo) {
+		if within(file, m.Point) && len(m.Point) >= len(best.Point) {
+			best, found = m, true
 		}
 	}
 	return best, found

@@ -72,6 +72,6 @@ func FuzzMountOf(f *testing.F) {
 	f.Add("22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n", "/boot/grub/grubenv")
 	f.Fuzz(func(t *testing.T, mountinfo, file string) {
 		m, ok := mountOf(mountinfo, file)
-		must.Be(t, !ok || within(file, m.point), file, "is not on", m)
+		must.Be(t, !ok || within(file, m.Point), file, "is not on", m)
 	})
 }

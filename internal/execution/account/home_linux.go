@@ -1,11 +1,12 @@
 package account
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/sysroot"
 )
 
 // homeSource is the source of a home in memory in the table of mounts. Other mounts are not
@@ -33,7 +34,7 @@ func unmountHome(home string) error {
 		if err != nil {
 			return fmt.Errorf("look for a home in memory: %w", err)
 		}
-		if !isHomeMount(table, home) {
+		if !isHomeMount(string(table), home) {
 			return nil
 		}
 		if err := unix.Unmount(home, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
@@ -44,13 +45,11 @@ func unmountHome(home string) error {
 
 // isHomeMount reports whether mountHome made the topmost mount on home. table is in the form of
 // proc_pid_mountinfo(5).
-func isHomeMount(table []byte, home string) bool {
+func isHomeMount(table, home string) bool {
 	own := false
-	for line := range bytes.Lines(table) {
-		first, second, _ := bytes.Cut(line, []byte(" - "))
-		at, what := bytes.Fields(first), bytes.Fields(second)
-		if len(at) > 4 && string(at[4]) == home {
-			own = len(what) > 1 && string(what[0]) == "tmpfs" && string(what[1]) == homeSource
+	for _, m := range sysroot.ParseMounts(table) {
+		if m.Point == home {
+			own = m.Kind == "tmpfs" && m.Source == homeSource
 		}
 	}
 	return own

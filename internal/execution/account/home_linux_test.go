@@ -67,6 +67,6 @@ func TestIsHomeMount(t *testing.T) {
 		"36 35 0:50 / /home rw - tmpfs krund-home rw\n":                  false,
 		own + "37 36 8:1 / /home/krun rw shared:1 - ext4 /dev/sda1 rw\n": false,
 	} {
-		must.Be(t, isHomeMount([]byte(table), accountHome) == want, table, want)
+		must.Be(t, isHomeMount(table, accountHome) == want, table, want)
 	}
 }

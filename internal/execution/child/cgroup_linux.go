@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/sysroot"
 )
 
 // cgroup is the benchmark's control group. A nil cgroup stands for one that is not available: it
@@ -59,9 +61,9 @@ func findGroup(want string) (*cgroup, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := ownGroup(text)
-	if err != nil {
-		return nil, err
+	own, found := sysroot.ParseGroup(string(text), "")
+	if !found {
+		return nil, errNoHierarchy
 	}
 	g := &cgroup{}
 	if g.name, err = groupName(own, want); err != nil {

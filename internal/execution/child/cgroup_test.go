@@ -26,28 +26,6 @@ func TestGroupMount(t *testing.T) {
 	}
 }
 
-func FuzzGroupMount(f *testing.F) {
-	f.Add([]byte(`9 8 0:26 / /a\040b\134c rw - cgroup2 cgroup rw`))
-	f.Add([]byte(`9 8 0:26 \ / a\0 - cgroup2 `))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		dir, _, err := groupMount(text)
-		must.Be(t, err != nil || dir != "", text, "empty")
-	})
-}
-
-func TestOwnGroup(t *testing.T) {
-	for text, want := range map[string]string{
-		"0::/\n": "/",
-		"12:cpu:/x\n0::/system.slice/a.service\n": "/system.slice/a.service",
-		"0::/odd:name": "/odd:name",
-	} {
-		got, err := ownGroup([]byte(text))
-		must.Be(t, got == want && err == nil, text, "got", got, err)
-	}
-	got, err := ownGroup([]byte("3:cpuset:/\n"))
-	must.Be(t, err != nil, "got", got)
-}
-
 func TestGroupName(t *testing.T) {
 	for _, c := range []struct{ own, want, name string }{
 		{"/", "bench", "/bench"},

@@ -7,23 +7,8 @@ import (
 	"krund/internal/machine/sysroot"
 )
 
-// proc is one process of the machine as /proc/PID/stat shows it.
-type proc struct {
-	PID, Parent, Session int
-	Start                uint64 // clock ticks after boot; unique together with PID
-	State                byte   // R, S, D, T, Z, ...
-	Name                 string
-}
-
-// zombie reports whether the process has ended and only waits to be reaped.
-func (p proc) zombie() bool { return p.State == 'Z' || p.State == 'X' }
-
-// parseStat reads the text of /proc/PID/stat.
-func parseStat(text []byte) (proc, error) {
-	s, err := sysroot.ParseProcessStat(string(text))
-	return proc{PID: s.PID, Parent: s.Parent, Session: s.Session, Start: s.Start, State: s.State,
-		Name: s.Name}, err
-}
+// proc is one process of the machine.
+type proc = sysroot.ProcessStat
 
 // descendants returns the processes that descend from the process root, or from a child of self
 // that isBenchmark accepts; never self nor root. Children come after their parents.

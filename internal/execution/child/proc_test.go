@@ -7,43 +7,6 @@ import (
 	"krund/rig/must"
 )
 
-func TestParseStat(t *testing.T) {
-	const rest = " 1 100 100 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 1000 100 18446744073709551615 " +
-		"1 1 0\n"
-	for name, c := range map[string]struct {
-		text string
-		want proc
-	}{
-		"ordinary": {"123 (sleep) S" + rest,
-			proc{PID: 123, Parent: 1, Session: 100, Start: 12345, State: 'S', Name: "sleep"}},
-		"brackets": {"7 (a) S (b)) Z" + rest,
-			proc{PID: 7, Parent: 1, Session: 100, Start: 12345, State: 'Z', Name: "a) S (b)"}},
-		"spaces and line": {"7 (a \n b) D" + rest,
-			proc{PID: 7, Parent: 1, Session: 100, Start: 12345, State: 'D', Name: "a \n b"}},
-		"empty name": {"7 () R" + rest, proc{PID: 7, Parent: 1, Session: 100, Start: 12345, State: 'R'}},
-	} {
-		got, err := parseStat([]byte(c.text))
-		must.Be(t, err == nil && got == c.want, name, "got", got, err)
-	}
-	for _, text := range []string{
-		"", "1", "(x)", "1 (x", "1 (x)", "1 (x) S", "1 (x) SS" + rest, "x (x) S" + rest, "0 (x) S" + rest,
-		"-4 (x) S" + rest,
-		"1 (x) S 1 1 1 0 -1 1 1 2 3 4 5 6 7 8 20 0 1 0 later 1", ")1(" + rest,
-	} {
-		got, err := parseStat([]byte(text))
-		must.Be(t, err != nil, text, "got", got)
-	}
-}
-
-func FuzzParseStat(f *testing.F) {
-	f.Add([]byte("123 (sleep) S 1 100 100 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 12345 1000 100"))
-	f.Add([]byte("1 (a) b) R 1 2 3"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := parseStat(text)
-		must.Be(t, err != nil || p.PID >= 1, text, p)
-	})
-}
-
 func TestDescent(t *testing.T) {
 	// 1 is init, 10 the daemon, 20 the benchmark.
 	all := []proc{

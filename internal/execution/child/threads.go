@@ -1,11 +1,9 @@
 package child
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"krund/internal/machine/sysroot"
@@ -46,24 +44,6 @@ type thread struct {
 	kernel bool
 	cpu    int // processor it was last on
 	used   Activity
-}
-
-// parseSchedstat reads /proc/PID/schedstat: nanoseconds on a processor, nanoseconds of waiting for
-// one, number of times it was scheduled (docs.kernel.org, scheduler/sched-stats).
-func parseSchedstat(text []byte) (Activity, error) {
-	f := bytes.Fields(text)
-	if len(f) != 3 {
-		return Activity{}, fmt.Errorf("%.80q: want three numbers", text)
-	}
-	cpu, err := strconv.ParseInt(string(f[0]), 10, 64)
-	if err != nil {
-		return Activity{}, fmt.Errorf("%.80q: want three numbers", text)
-	}
-	runs, err := strconv.ParseInt(string(f[2]), 10, 64)
-	if err != nil {
-		return Activity{}, fmt.Errorf("%.80q: want three numbers", text)
-	}
-	return Activity{time.Duration(cpu), runs}, nil
 }
 
 // kernelFlag is PF_KTHREAD of the kernel's linux/sched.h, in the flags of proc_pid_stat(5).

@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
+
+	"krund/internal/machine/sysroot"
 )
 
 // readThreads reads the threads in a directory of /proc: in "/proc" the first thread of every
@@ -34,9 +37,11 @@ func readThreads(dir string, wanted func(thread) bool) map[int]thread {
 		if text, err = os.ReadFile(filepath.Join(dir, e.Name(), "schedstat")); err != nil {
 			continue
 		}
-		if t.used, err = parseSchedstat(text); err != nil {
+		ns, runs, err := sysroot.ParseSchedstat(string(text))
+		if err != nil {
 			return nil
 		}
+		t.used = Activity{time.Duration(ns), runs}
 		threads[id] = t
 	}
 	if len(threads) == 0 {

@@ -40,27 +40,6 @@ func TestParseThread(t *testing.T) {
 	}
 }
 
-func TestParseSchedstat(t *testing.T) {
-	got, err := parseSchedstat([]byte("2046170 17 129\n"))
-	must.Be(t, err == nil && got == (Activity{2046170, 129}), got, err)
-	for _, text := range []string{"", "1 2", "1 2 3 4", "x 0 0", "0 0 x", "99999999999999999999 0 0"} {
-		got, err := parseSchedstat([]byte(text))
-		must.Be(t, err != nil, text, got)
-	}
-}
-
-func FuzzParseThread(f *testing.F) {
-	f.Add([]byte(statLine("ksoftirqd/1", 69238848, 7, 1)))
-	f.Add([]byte("1 2 3"))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		p, err := parseStat(text)
-		got, threadErr := parseThread(text)
-		must.Be(t, threadErr != nil || err == nil && got.name == p.Name && got.start == p.Start, got, "but",
-			p, err)
-		_, _ = parseSchedstat(text) // only that it returns
-	})
-}
-
 func used(ms, runs int) Activity { return Activity{time.Duration(ms) * time.Millisecond, int64(runs)} }
 
 func TestWhatNeighboursDid(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/sysroot"
 )
 
 // processTree finds and ends the processes of one benchmark, and no others.
@@ -133,9 +135,9 @@ func (t *processTree) killRound(members []proc, round int) []proc {
 	var alive []proc
 	for _, p := range members {
 		switch {
-		case p.zombie() && p.Parent == t.self:
+		case p.Ended() && p.Parent == t.self:
 			_, _ = unix.Wait4(p.PID, nil, unix.WNOHANG|unix.WALL, nil)
-		case p.zombie(): // its parent is a member too; the daemon inherits it
+		case p.Ended(): // its parent is a member too; the daemon inherits it
 			alive = append(alive, p)
 		default:
 			kill(p)
@@ -220,7 +222,7 @@ func readProc(pid int) (proc, error) {
 	if err != nil {
 		return proc{}, err
 	}
-	return parseStat(text)
+	return sysroot.ParseProcessStat(string(text))
 }
 
 // noNewPrivileges reports whether a process has no_new_privs set (prctl(2), PR_SET_NO_NEW_PRIVS).

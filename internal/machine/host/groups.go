@@ -4,6 +4,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"krund/internal/machine/sysroot"
 )
 
 const groupRoot = "/sys/fs/cgroup"
@@ -20,14 +22,9 @@ func (h Host) groups(controller string) ([]string, error) {
 		return nil, err
 	}
 	var groups []string
-	for line := range strings.Lines(text) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // "4:cpu,cpuacct:/user.slice"
-		if len(parts) < 3 || !strings.Contains(","+parts[1]+",", ","+controller+",") {
-			continue
-		}
-		for g := path.Clean("/" + parts[2]); g != "/"; g = path.Dir(g) {
-			groups = append(groups, g)
-		}
+	own, _ := sysroot.ParseGroup(text, controller)
+	for g := path.Clean("/" + own); g != "/"; g = path.Dir(g) {
+		groups = append(groups, g)
 	}
 	return groups, nil
 }

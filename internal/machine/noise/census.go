@@ -207,12 +207,8 @@ type activity struct {
 
 func read(h host.Host) reading {
 	r := reading{steal: map[int]uint64{}, threads: threads(h), smis: readSMIs(h)}
-	if text, err := h.Root.Read("/proc/interrupts"); err == nil {
-		r.interrupts = probe.ParseInterrupts(text)
-	}
-	if text, err := h.Root.Read("/proc/softirqs"); err == nil {
-		r.softirqs = probe.ParseInterrupts(text)
-	}
+	r.interrupts, _ = probe.ReadInterrupts(h.Root, probe.InterruptFile) // none without the file
+	r.softirqs, _ = probe.ReadInterrupts(h.Root, probe.SoftIRQFile)
 	if stat, err := h.ReadStat(); err == nil {
 		for cpu, t := range stat.CPUs {
 			r.steal[cpu] = t.Steal
@@ -265,16 +261,9 @@ func threads(h host.Host) map[thread]activity {
 
 func parseThread(stat, sched string) (t thread, a activity, ok bool) {
 	s, err := sysroot.ParseProcessStat(stat)
-	times := strings.Fields(sched)
-	if err != nil || s.CPU < 0 || len(times) < 3 {
-		return t, a, false
-	}
-	var errs [2]error
-	t.id, t.start, a.cpu = s.PID, s.Start, s.CPU
-	a.ns, errs[0] = strconv.ParseInt(times[0], 10, 64)
-	a.runs, errs[1] = strconv.ParseInt(times[2], 10, 64)
-	a.name = display.PlainLine(display.Head(s.Name, mostName))
-	return t, a, errs == [2]error{}
+	ns, runs, unread := sysroot.ParseSchedstat(sched)
+	name := display.PlainLine(display.Head(s.Name, mostName))
+	return thread{s.PID, s.Start}, activity{name, s.CPU, ns, runs}, err == nil && unread == nil && s.CPU >= 0
 }
 
 // mostName is the longest name of a kernel thread, with its work queue (proc_task_name).

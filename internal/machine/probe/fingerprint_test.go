@@ -208,7 +208,6 @@ func FuzzFingerprint(f *testing.F) {
 		}
 		parseApk(text)
 		osName(text)
-		parseSwitches(text)
 		Fingerprint{}.cpuinfo(text)
 		for _, m := range parseModules(table) {
 			must.Be(t, m.mib != 0, "empty module", m)

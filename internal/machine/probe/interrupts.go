@@ -120,6 +120,18 @@ func ParseInterrupts(text string) InterruptTable {
 	return t
 }
 
+// ReadInterrupts reads /proc/interrupts, or /proc/softirqs, which has the same form.
+func ReadInterrupts(root sysroot.Root, file string) (InterruptTable, error) {
+	text, err := root.Read(file)
+	return ParseInterrupts(text), err
+}
+
+// The files of ReadInterrupts.
+const (
+	InterruptFile = "/proc/interrupts"
+	SoftIRQFile   = "/proc/softirqs"
+)
+
 // Interrupts are the interrupts of each CPU during a period.
 type Interrupts struct {
 	Elapsed time.Duration
@@ -178,7 +190,7 @@ func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Inte
 // CPU of interest with one thread: an idle CPU needs no tick, so a lack of ticks on it proves
 // nothing.
 func MeasureInterrupts(root sysroot.Root, clock sysroot.Clock, busy func() error) (Interrupts, error) {
-	before, err := root.Read("/proc/interrupts")
+	before, err := ReadInterrupts(root, InterruptFile)
 	if err != nil {
 		return Interrupts{}, err
 	}
@@ -187,9 +199,9 @@ func MeasureInterrupts(root sysroot.Root, clock sysroot.Clock, busy func() error
 		return Interrupts{}, err
 	}
 	elapsed := clock.Now().Sub(start)
-	after, err := root.Read("/proc/interrupts")
+	after, err := ReadInterrupts(root, InterruptFile)
 	if err != nil {
 		return Interrupts{}, err
 	}
-	return InterruptsBetween(ParseInterrupts(before), ParseInterrupts(after), elapsed), nil
+	return InterruptsBetween(before, after, elapsed), nil
 }

@@ -41,12 +41,10 @@ func ReadActivity(h host.Host, now time.Time, own time.Duration) Activity {
 	if load, err := h.ReadLoad(); err == nil {
 		a.load = &load
 	}
-	if text, err := h.Root.Read("/proc/interrupts"); err == nil {
-		table := ParseInterrupts(text)
+	if table, err := ReadInterrupts(h.Root, InterruptFile); err == nil {
 		a.interrupts = &table
 	}
-	if text, err := h.Root.Read("/proc/softirqs"); err == nil { // it has the same form
-		table := ParseInterrupts(text)
+	if table, err := ReadInterrupts(h.Root, SoftIRQFile); err == nil {
 		a.softirqs = &table
 	}
 	a.processes = h.Processes() // last, because it takes milliseconds

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +35,7 @@ func Prove(ctx context.Context, h host.Host, clock sysroot.Clock, cpus host.CPUs
 			p.Wanted[cpu] = khz
 		}
 	}
-	before, known := contextSwitches(h.Root)
+	before, known := h.ReadStat()
 	busy := func() error { return measureAll(ctx, clock, cpus, d, p.Speeds) }
 	var err error
 	if h.Root.Exists("/proc/interrupts") {
@@ -44,8 +43,9 @@ func Prove(ctx context.Context, h host.Host, clock sysroot.Clock, cpus host.CPUs
 	} else {
 		err = busy()
 	}
-	if after, ok := contextSwitches(h.Root); known && ok && p.Interrupts.Elapsed > 0 {
-		p.Switches = float64(after-before) / p.Interrupts.Elapsed.Seconds()
+	if after, read := h.ReadStat(); errors.Join(known, read) == nil && before.Switches > 0 &&
+		p.Interrupts.Elapsed > 0 {
+		p.Switches = float64(after.Switches-before.Switches) / p.Interrupts.Elapsed.Seconds()
 	}
 	return p, err
 }
@@ -75,25 +75,6 @@ func fixedFrequency(root sysroot.Root, cpu int) int64 {
 		return 0
 	}
 	return lo
-}
-
-// contextSwitches reads the ctxt row of /proc/stat.
-func contextSwitches(root sysroot.Root) (n uint64, known bool) {
-	text, err := root.Read("/proc/stat")
-	if err != nil {
-		return 0, false
-	}
-	return parseSwitches(text)
-}
-
-func parseSwitches(text string) (n uint64, known bool) {
-	for line := range strings.Lines(text) {
-		if value, found := strings.CutPrefix(line, "ctxt "); found {
-			n, err := strconv.ParseUint(strings.TrimSpace(value), 10, 64)
-			return n, err == nil
-		}
-	}
-	return 0, false
 }
 
 // Thresholds of the proof. A tickless CPU still ticks occasionally: when a second task appears, and

@@ -50,14 +50,18 @@ type Settled struct {
 func (q Quiet) Wait(ctx context.Context) (Settled, error) {
 	var s Settled
 	began := q.Clock.Now()
-	before := q.look()
+	before := ReadActivity(q.Host, began, 0)
 	for {
 		if err := q.Clock.Sleep(ctx, q.Window); err != nil {
 			return s, err
 		}
-		now := q.look()
+		now := ReadActivity(q.Host, q.Clock.Now(), 0)
 		s.Waited = now.at.Sub(began)
-		busy := append(jobsBusy(ctx, q.Host), now.since(before)...)
+		busy := append(jobsBusy(ctx, q.Host), now.notQuiet(before)...)
+		if m, err := q.Host.ReadMeminfo(); err == nil && m["Dirty"]+m["Writeback"] > quietDirty {
+			busy = append(busy, fmt.Sprintf("%d KiB of the page cache are not written yet",
+				(m["Dirty"]+m["Writeback"])>>10))
+		}
 		if len(busy) == 0 {
 			s.Quiet = true
 			return s, nil
@@ -73,50 +77,24 @@ func (q Quiet) Wait(ctx context.Context) (Settled, error) {
 	}
 }
 
-// look is the machine's activity at one moment. What cannot be read is left out of the comparison.
-type look struct {
-	at        time.Time
-	stat      host.Stat
-	known     bool // stat
-	pressure  map[string]time.Duration
-	processes []host.Process
-	unwritten int64 // bytes
-}
-
-func (q Quiet) look() look {
-	l := look{at: q.Clock.Now(), pressure: map[string]time.Duration{}, processes: q.Host.Processes()}
-	var err error
-	l.stat, err = q.Host.ReadStat()
-	l.known = err == nil
-	for _, resource := range host.Resources {
-		if p, err := q.Host.ReadPressure(resource); err == nil {
-			l.pressure[resource] = p.Some.Total
-		}
-	}
-	if m, err := q.Host.ReadMeminfo(); err == nil {
-		l.unwritten = m["Dirty"] + m["Writeback"]
-	}
-	return l
-}
-
-// since returns, as sentences, what was not quiet between two looks.
-func (l look) since(before look) []string {
-	seconds := max(l.at.Sub(before.at).Seconds(), 1e-3)
+// notQuiet returns, as sentences, what was not quiet since before. What is unknown counts as quiet.
+func (a Activity) notQuiet(before Activity) []string {
+	seconds := max(a.at.Sub(before.at).Seconds(), 1e-3)
 	var busy []string
-	if l.known && before.known {
+	if a.stat != nil && before.stat != nil {
 		var ticks uint64
-		for cpu, t := range l.stat.CPUs {
+		for cpu, t := range a.stat.CPUs {
 			if was := before.stat.CPUs[cpu].Busy(); t.Busy() > was {
 				ticks += t.Busy() - was
 			}
 		}
 		if share := float64(ticks) / host.TicksPerSecond / seconds; share > quietBusy {
 			busy = append(busy, fmt.Sprintf("the processors were busy for %.0f %% of the time of one: %s",
-				share*100, l.busiest(before, seconds)))
+				share*100, a.busiest(before, seconds)))
 		}
-		limit := quietSwitches + quietPerCPU*float64(len(l.stat.CPUs))
-		if l.stat.Switches > before.stat.Switches {
-			if rate := float64(l.stat.Switches-before.stat.Switches) / seconds; rate > limit {
+		limit := quietSwitches + quietPerCPU*float64(len(a.stat.CPUs))
+		if a.stat.Switches > before.stat.Switches {
+			if rate := float64(a.stat.Switches-before.stat.Switches) / seconds; rate > limit {
 				busy = append(busy, fmt.Sprintf("%.0f context switches per second, the limit is %.0f",
 					rate, limit))
 			}
@@ -124,21 +102,19 @@ func (l look) since(before look) []string {
 	}
 	for _, resource := range host.Resources {
 		was, known := before.pressure[resource]
-		if share := (l.pressure[resource] - was).Seconds() / seconds; known && share > quietStalled {
+		waited := a.pressure[resource].Some.Total - was.Some.Total
+		if share := waited.Seconds() / seconds; known && share > quietStalled {
 			busy = append(busy, fmt.Sprintf("tasks waited for %s during %.0f %% of the time", resource,
 				share*100))
 		}
-	}
-	if l.unwritten > quietDirty {
-		busy = append(busy, fmt.Sprintf("%d KiB of the page cache are not written yet", l.unwritten>>10))
 	}
 	return busy
 }
 
 // busiest names the processes that used the most processor time.
-func (l look) busiest(before look, seconds float64) string {
+func (a Activity) busiest(before Activity, seconds float64) string {
 	var names []string
-	for _, p := range host.Busiest(before.processes, l.processes, quietNames) {
+	for _, p := range host.Busiest(before.processes, a.processes, quietNames) {
 		if share := float64(p.Ticks) / host.TicksPerSecond / seconds; share >= 0.005 {
 			names = append(names, fmt.Sprintf("%s (process %d) %.0f %%", p.Name, p.PID, share*100))
 		}

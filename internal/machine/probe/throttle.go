@@ -73,8 +73,7 @@ func ReadThrottle(root sysroot.Root) Throttle {
 		t.Remarks = append(t.Remarks, fmt.Sprintf("%d of %d counters cannot be read, the first: %v",
 			len(unreadable), len(files), unreadable[0]))
 	}
-	if text, err := root.Read("/proc/interrupts"); err == nil {
-		rows := ParseInterrupts(text)
+	if rows, err := ReadInterrupts(root, InterruptFile); err == nil {
 		for _, name := range []string{"TRM", "THR", "MCE"} {
 			if row, there := rows.Row(name); there {
 				t.Counts["interrupts/"+name] = row.Total()
