@@ -141,9 +141,8 @@ func (db *DB) Ready(ctx context.Context) error {
 	err := db.Read.PingContext(ctx)
 	if err == nil {
 		err = db.Update(ctx, func(tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, `INSERT INTO looks (id, at) VALUES (2, $1)
-				ON CONFLICT (id) DO UPDATE SET at = excluded.at`, stamp(db.now()))
-			return err
+			return exec(ctx, tx, "write", `INSERT INTO looks (id, at) VALUES (2, $1)
+				ON CONFLICT (id) DO UPDATE SET at = excluded.at`, db.now())
 		})
 	}
 	if err != nil {
@@ -172,74 +171,6 @@ func (db *DB) Update(ctx context.Context, do func(*sql.Tx) error) error {
 	return nil
 }
 
-// stamp returns the time as it is stored: 0 for the zero time.
-func stamp(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-// stamped is the inverse of stamp.
-func stamped(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(us).UTC()
-}
-
-// missing returns ErrMissing with what for sql.ErrNoRows, and other errors with what.
-func missing(err error, what string) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrMissing
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// list returns what scan makes of each row.
-func list[T any](ctx context.Context, from querier, scan func(row) (T, error), query string,
-	args ...any) ([]T, error) {
-	var all []T
-	err := each(ctx, from, func(r row) error {
-		one, err := scan(r)
-		if err == nil {
-			all = append(all, one)
-		}
-		return err
-	}, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
-// each calls do for each row, which must not use the database: it may have no other connection.
-func each(ctx context.Context, from querier, do func(row) error, query string, args ...any) error {
-	rows, err := from.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() //nolint:errcheck // Err has the error
-	for rows.Next() {
-		if err := do(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// row is *sql.Row or *sql.Rows.
-type row interface{ Scan(into ...any) error }
-
 // Count is a number of rows.
 type Count struct {
 	Kind, State string
@@ -248,7 +179,7 @@ type Count struct {
 
 // Counts returns how many machines, experiments, shares and open alerts there are in each state.
 func (db *DB) Counts(ctx context.Context) ([]Count, error) {
-	return list(ctx, db.Read, func(r row) (c Count, err error) { return c, r.Scan(&c.Kind, &c.State, &c.N) }, `
+	return list[Count](ctx, db.Read, `
 		SELECT 'machine', '', COUNT(*) FROM machines UNION ALL
 		SELECT 'experiment', state, COUNT(*) FROM experiments GROUP BY state UNION ALL
 		SELECT 'share', state, COUNT(*) FROM shares GROUP BY state UNION ALL

@@ -3,44 +3,41 @@ package database
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 )
 
 // Event is what happened to a machine, as it was found in the history of a name, with what people
 // say of it.
 type Event struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"` // of the experiments
-	Machine    string    `json:"machine"`
-	Verdict    string    `json:"verdict"`    // machine, program or undecided
-	Experiment string    `json:"experiment"` // id of the one with which it was found; it may be deleted
-	Finding              // what was found
-	Present    bool      `json:"present"` // false: the values do not show it any more
-	Triage               // what people say of it
-	Created    time.Time `json:"created"`
-	Updated    time.Time `json:"updated"`
+	ID         string      `json:"id"`
+	Name       string      `json:"name"` // of the experiments
+	Machine    string      `json:"machine"`
+	Verdict    string      `json:"verdict"`    // machine, program or undecided
+	Experiment string      `json:"experiment"` // id of the one with which it was found; it may be deleted
+	Finding    `db:"json"` // what was found
+	Keys       []EventKey  `json:"keys,omitempty"` // the largest change first; lists do not have them
+	Present    bool        `json:"present"`        // false: the values do not show it any more
+	Triage                 // what people say of it
+	Created    time.Time   `json:"created"`
+	Updated    time.Time   `json:"updated"`
 
 	Owner string `json:"experiment_owner"` // of the experiment; "" none; not stored
 }
 
 // Finding is what a history says of an event. Versions are labels; see history.Event.
 type Finding struct {
-	Version  string     `json:"version"`          // the most probable one
-	Before   string     `json:"before,omitempty"` // the one before First; "" unless there is one
-	First    string     `json:"first"`            // it happened with one of First
-	Last     string     `json:"last"`             // to Last
-	Found    string     `json:"found"`            // the one with which it was found
-	Example  string     `json:"example"`          // the key with the largest change
-	Changed  int        `json:"changed"`          // keys
-	Of       int        `json:"of"`               // of these the machine measured
-	Median   float64    `json:"median"`           // ratio, of the keys
-	Least    float64    `json:"least"`
-	Most     float64    `json:"most"`
-	Evidence string     `json:"evidence"`       // for the verdict: a sentence
-	Keys     []EventKey `json:"keys,omitempty"` // the largest change first; lists do not have them
+	Version  string  `json:"version"`          // the most probable one
+	Before   string  `json:"before,omitempty"` // the one before First; "" unless there is one
+	First    string  `json:"first"`            // it happened with one of First
+	Last     string  `json:"last"`             // to Last
+	Found    string  `json:"found"`            // the one with which it was found
+	Example  string  `json:"example"`          // the key with the largest change
+	Changed  int     `json:"changed"`          // keys
+	Of       int     `json:"of"`               // of these the machine measured
+	Median   float64 `json:"median"`           // ratio, of the keys
+	Least    float64 `json:"least"`
+	Most     float64 `json:"most"`
+	Evidence string  `json:"evidence"` // for the verdict: a sentence
 }
 
 // EventKey is a key of an event. Key and Found identify the change on the event's machine.
@@ -70,23 +67,11 @@ var EventStates = []string{EventNew, "acknowledged", "confirmed", "fixed", "inva
 
 const openStates = `('new', 'acknowledged', 'confirmed')`
 
-const eventColumns = `e.id, e.name, e.machine, e.verdict, e.experiment, e.finding, e.present, e.state,
-	e.assignee, e.note, e.link, e.muted, e.reason, e.created, e.updated, COALESCE(x.owner, ''), `
-
-const fromEvents = ` FROM events e LEFT JOIN experiments x ON x.id = e.experiment `
-
-func scanEvent(r row) (e Event, err error) {
-	var finding, keys string
-	var present, muted, created, updated int64
-	err = r.Scan(&e.ID, &e.Name, &e.Machine, &e.Verdict, &e.Experiment, &finding, &present, &e.State,
-		&e.Assignee, &e.Note, &e.Link, &muted, &e.Reason, &created, &updated, &e.Owner, &keys)
-	if err == nil {
-		err = errors.Join(json.Unmarshal([]byte(finding), &e.Finding),
-			json.Unmarshal([]byte(keys), &e.Keys))
-	}
-	e.Present, e.Muted = present != 0, stamped(muted)
-	e.Created, e.Updated = stamped(created), stamped(updated)
-	return e, err
+// selectEvents begins a query of events; keys is a column, or '[]' without them.
+func selectEvents(keys string) string {
+	return `SELECT e.id, e.name, e.machine, e.verdict, e.experiment, e.finding, ` + keys + `, e.present,
+		e.state, e.assignee, e.note, e.link, e.muted, e.reason, e.created, e.updated, COALESCE(x.owner, '')
+		FROM events e LEFT JOIN experiments x ON x.id = e.experiment `
 }
 
 // EventFilter selects events; fields that are "" select all.
@@ -98,36 +83,32 @@ type EventFilter struct {
 // Events returns at most limit events, after skip, the newest first. Those that the values do not
 // show any more are left out unless a user has changed them.
 func (db *DB) Events(ctx context.Context, f EventFilter, skip, limit int) ([]Event, error) {
-	open := 0
-	if f.Open {
-		open = 1
-	}
-	return list(ctx, db.Read, scanEvent, db.cast(`SELECT `+eventColumns+`'[]'`+fromEvents+`
+	return list[Event](ctx, db.Read, db.cast(selectEvents(`'[]'`)+`
 		WHERE (e.present = 1 OR e.state <> 'new' OR e.note <> '') AND ($1 = '' OR e.name = $1)
 		AND ($2 = '' OR e.machine = $2) AND ($3 = '' OR e.verdict = $3) AND ($4 = '' OR e.state = $4)
 		AND ($5 = '' OR e.experiment = $5)
 		AND ($6::BIGINT = 0 OR e.present = 1 AND e.muted <= $7 AND e.state IN `+openStates+`)
 		ORDER BY e.created DESC, e.id LIMIT $8 OFFSET $9`),
-		f.Name, f.Machine, f.Verdict, f.State, f.Experiment, open, stamp(db.now()), limit, skip)
+		f.Name, f.Machine, f.Verdict, f.State, f.Experiment, f.Open, db.now(), limit, skip)
 }
 
 // EventsOf returns all events of a name in the transaction.
 func (db *DB) EventsOf(ctx context.Context, tx *sql.Tx, name string) ([]Event, error) {
-	return list(ctx, tx, scanEvent, `SELECT `+eventColumns+`e.keys`+fromEvents+`
+	return list[Event](ctx, tx, selectEvents(`e.keys`)+`
 		WHERE e.name = $1 ORDER BY e.created, e.id`, name)
 }
 
 // EventsWithKeys returns at most limit events of a name with their keys, the newest first.
 func (db *DB) EventsWithKeys(ctx context.Context, name string, limit int) ([]Event, error) {
-	return list(ctx, db.Read, scanEvent, `SELECT `+eventColumns+`e.keys`+fromEvents+`
+	return list[Event](ctx, db.Read, selectEvents(`e.keys`)+`
 		WHERE e.name = $1 ORDER BY e.created DESC, e.id LIMIT $2`, name, limit)
 }
 
 // OpenEvents counts the events that are open and not muted, of each verdict.
 func (db *DB) OpenEvents(ctx context.Context) ([]Count, error) {
-	return list(ctx, db.Read, func(r row) (c Count, err error) { return c, r.Scan(&c.Kind, &c.N) },
-		`SELECT verdict, COUNT(*) FROM events WHERE present = 1 AND muted <= $1 AND state IN `+openStates+`
-		GROUP BY verdict ORDER BY verdict`, stamp(db.now()))
+	return list[Count](ctx, db.Read,
+		`SELECT verdict, '', COUNT(*) FROM events WHERE present = 1 AND muted <= $1 AND state IN `+openStates+`
+		GROUP BY verdict ORDER BY verdict`, db.now())
 }
 
 // Event returns an event; the error wraps ErrMissing if there is none. tx may be nil.
@@ -136,43 +117,23 @@ func (db *DB) Event(ctx context.Context, tx *sql.Tx, id string) (Event, error) {
 	if tx != nil {
 		from = tx
 	}
-	e, err := scanEvent(from.QueryRowContext(ctx, `SELECT `+eventColumns+`e.keys`+fromEvents+`
-		WHERE e.id = $1`, id))
-	return e, missing(err, "event "+id)
+	return find[Event](ctx, from, "event "+id, selectEvents(`e.keys`)+`WHERE e.id = $1`, id)
 }
 
 // PutEvent adds an event, or replaces what was found of it. What people have said of it stays.
 func (db *DB) PutEvent(ctx context.Context, tx *sql.Tx, e Event) error {
-	keys, err := json.Marshal(e.Keys)
-	if err != nil {
-		return err
-	}
-	e.Keys = nil
-	finding, err := json.Marshal(e.Finding)
-	if err != nil {
-		return err
-	}
-	present := 0
-	if e.Present {
-		present = 1
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO events (id, name, machine, verdict, experiment, finding, keys,
-		present, muted, created, updated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+	return exec(ctx, tx, "store an event", `INSERT INTO events (id, name, machine, verdict, experiment, finding,
+		keys, present, muted, created, updated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
 		ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, finding = excluded.finding,
 		keys = excluded.keys, present = excluded.present`, e.ID, e.Name, e.Machine, e.Verdict, e.Experiment,
-		string(finding), string(keys), present, stamp(e.Muted), stamp(db.now()))
-	if err != nil {
-		return fmt.Errorf("store an event: %w", err)
-	}
-	return nil
+		e.Finding, e.Keys, e.Present, e.Muted, db.now())
 }
 
 // SetTriage stores the triage of an event, and logs what changes.
 func (db *DB) SetTriage(ctx context.Context, tx *sql.Tx, event string, t Triage, who, text string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE events SET state = $2, assignee = $3, note = $4, link = $5,
-		muted = $6, reason = $7, updated = $8 WHERE id = $1`, event, t.State, t.Assignee, t.Note, t.Link,
-		stamp(t.Muted), t.Reason, stamp(db.now()))
-	if err = affected(result, err, "event "+event); err != nil {
+	if err := change(ctx, tx, "event "+event, `UPDATE events SET state = $2, assignee = $3, note = $4,
+		link = $5, muted = $6, reason = $7, updated = $8 WHERE id = $1`, event, t.State, t.Assignee, t.Note,
+		t.Link, t.Muted, t.Reason, db.now()); err != nil {
 		return err
 	}
 	return db.AddAct(ctx, tx, event, who, text)
@@ -187,22 +148,14 @@ type Act struct {
 
 // AddAct stores a change of an event by a user.
 func (db *DB) AddAct(ctx context.Context, tx *sql.Tx, event, who, text string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO acts (event, at, who, text) VALUES ($1, $2, $3, $4)`, event,
-		stamp(db.now()), who, text)
-	if err != nil {
-		return fmt.Errorf("store what was done to event %s: %w", event, err)
-	}
-	return nil
+	return exec(ctx, tx, "store what was done to event "+event,
+		`INSERT INTO acts (event, at, who, text) VALUES ($1, $2, $3, $4)`, event, db.now(), who, text)
 }
 
 // Acts returns what was done to an event, the newest first, at most limit.
 func (db *DB) Acts(ctx context.Context, event string, limit int) ([]Act, error) {
-	return list(ctx, db.Read, func(r row) (a Act, err error) {
-		var at int64
-		err = r.Scan(&at, &a.Who, &a.Text)
-		a.At = stamped(at)
-		return a, err
-	}, `SELECT at, who, text FROM acts WHERE event = $1 ORDER BY seq DESC LIMIT $2`, event, limit)
+	return list[Act](ctx, db.Read,
+		`SELECT at, who, text FROM acts WHERE event = $1 ORDER BY seq DESC LIMIT $2`, event, limit)
 }
 
 // ToldChange is a change that a hub told before it knew events: one alert for each.
@@ -213,11 +166,6 @@ type ToldChange struct {
 
 // TakeChanges removes the alerts about changes of the experiments of a name, and returns them.
 func (db *DB) TakeChanges(ctx context.Context, tx *sql.Tx, name string) ([]ToldChange, error) {
-	return list(ctx, tx, func(r row) (c ToldChange, err error) {
-		var muted int64
-		err = r.Scan(&c.Subject, &muted)
-		c.Muted = stamped(muted)
-		return c, err
-	}, `DELETE FROM alerts WHERE kind = 'change'
+	return list[ToldChange](ctx, tx, `DELETE FROM alerts WHERE kind = 'change'
 		AND experiment IN (SELECT id FROM experiments WHERE name = $1) RETURNING subject, muted`, name)
 }

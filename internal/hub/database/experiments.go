@@ -37,45 +37,24 @@ const (
 const experimentColumns = `id, name, owner, bundle, config, state, priority, target, to_pool, parts,
 	held, created, updated`
 
-func scanExperiment(r row) (x Experiment, err error) {
-	var pool, held, created, updated int64
-	err = r.Scan(&x.ID, &x.Name, &x.Owner, &x.Bundle, &x.Config, &x.State, &x.Priority, &x.Target, &pool,
-		&x.Parts, &held, &created, &updated)
-	x.ToPool, x.Held = pool != 0, held != 0
-	x.Created, x.Updated = stamped(created), stamped(updated)
-	return x, err
-}
-
 // Experiments returns at most limit experiments, the newest first.
 func (db *DB) Experiments(ctx context.Context, limit int) ([]Experiment, error) {
-	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
+	return list[Experiment](ctx, db.Read, `SELECT `+experimentColumns+` FROM experiments
 		ORDER BY created DESC, id LIMIT $1`, limit)
 }
 
 // Experiment returns an experiment; the error wraps ErrMissing if there is none.
 func (db *DB) Experiment(ctx context.Context, id string) (Experiment, error) {
-	return experiment(ctx, db.Read, id)
-}
-
-func experiment(ctx context.Context, from querier, id string) (Experiment, error) {
-	x, err := scanExperiment(from.QueryRowContext(ctx,
-		`SELECT `+experimentColumns+` FROM experiments WHERE id = $1`, id))
-	return x, missing(err, "experiment "+id)
+	return find[Experiment](ctx, db.Read, "experiment "+id,
+		`SELECT `+experimentColumns+` FROM experiments WHERE id = $1`, id)
 }
 
 // AddExperiment adds an experiment unless there is one with this id.
 func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error {
-	now, pool := stamp(db.now()), 0
-	if x.ToPool {
-		pool = 1
-	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO experiments (`+experimentColumns+`)
+	return exec(ctx, tx, "store experiment "+x.Name, `INSERT INTO experiments (`+experimentColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $11) ON CONFLICT (id) DO NOTHING`,
-		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, pool, max(x.Parts, 1), now)
-	if err != nil {
-		return fmt.Errorf("store experiment %s: %w", x.Name, err)
-	}
-	return nil
+		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.ToPool, max(x.Parts, 1),
+		db.now())
 }
 
 // ErrMany is in the errors for a machine or a user with too many experiments that have not ended.
@@ -97,8 +76,7 @@ func (db *DB) RoomInQueue(ctx context.Context, tx *sql.Tx, owner string) error {
 // room returns ErrMany if a query counts too many. Each of them is looked at again and again.
 func room(ctx context.Context, tx *sql.Tx, whose, query, arg string) error {
 	const most = 1000
-	var n int
-	err := tx.QueryRowContext(ctx, query, arg).Scan(&n)
+	n, err := first[int](ctx, tx, query, arg)
 	if err == nil && n >= most {
 		err = fmt.Errorf("%s: %d: %w", whose, n, ErrMany)
 	}
@@ -120,36 +98,26 @@ type Share struct {
 const shareColumns = `experiment, machine, idx, count, state, lease, status, request, missed,
 	created, updated`
 
-func scanShare(r row) (s Share, err error) {
-	var lease, created, updated int64
-	err = r.Scan(&s.Experiment, &s.Machine, &s.Index, &s.Count, &s.State, &lease, &s.Status, &s.Request,
-		&s.Missed, &created, &updated)
-	s.Lease, s.Created, s.Updated = stamped(lease), stamped(created), stamped(updated)
-	return s, err
-}
-
 // Shares returns the shares of an experiment by index.
 func (db *DB) Shares(ctx context.Context, experiment string) ([]Share, error) {
-	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares WHERE experiment = $1
+	return list[Share](ctx, db.Read, `SELECT `+shareColumns+` FROM shares WHERE experiment = $1
 		ORDER BY idx, machine`, experiment)
 }
 
 // Share returns a machine's share of an experiment; the error wraps ErrMissing if it has none.
 func (db *DB) Share(ctx context.Context, tx *sql.Tx, experiment, machine string) (Share, error) {
-	s, err := scanShare(tx.QueryRowContext(ctx,
-		`SELECT `+shareColumns+` FROM shares WHERE experiment = $1 AND machine = $2`, experiment, machine))
-	return s, missing(err, "share of experiment "+experiment)
+	return find[Share](ctx, tx, "share of experiment "+experiment,
+		`SELECT `+shareColumns+` FROM shares WHERE experiment = $1 AND machine = $2`, experiment, machine)
 }
 
 // ShareOf returns the newest running share of a machine in an experiment that was submitted with
 // this configuration; the error wraps ErrMissing if there is none. What has ended does not count:
 // the machine's owner may run the same configuration again.
 func (db *DB) ShareOf(ctx context.Context, tx *sql.Tx, machine, config string) (Share, error) {
-	s, err := scanShare(tx.QueryRowContext(ctx, `SELECT `+shareColumns+` FROM shares
+	return find[Share](ctx, tx, "share", `SELECT `+shareColumns+` FROM shares
 		WHERE machine = $1 AND state = 'running' AND
 		experiment IN (SELECT id FROM experiments WHERE config = $2 AND bundle <> '')
-		ORDER BY created DESC LIMIT 1`, machine, config))
-	return s, missing(err, "share")
+		ORDER BY created DESC LIMIT 1`, machine, config)
 }
 
 // PutShare adds a share or replaces it, except for when it was created.
@@ -157,29 +125,22 @@ func (db *DB) PutShare(ctx context.Context, tx *sql.Tx, s Share) error {
 	if s.Status == "" {
 		s.Status = "{}"
 	}
-	now := stamp(db.now())
-	_, err := tx.ExecContext(ctx, `INSERT INTO shares (`+shareColumns+`)
+	return exec(ctx, tx, "store the share of experiment "+s.Experiment, `INSERT INTO shares (`+shareColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) ON CONFLICT (experiment, machine) DO UPDATE SET
 		idx = excluded.idx, count = excluded.count, state = excluded.state, lease = excluded.lease,
 		status = excluded.status, request = excluded.request, missed = excluded.missed,
 		updated = excluded.updated`,
-		s.Experiment, s.Machine, s.Index, s.Count, s.State, stamp(s.Lease), s.Status, s.Request, s.Missed,
-		now)
-	if err != nil {
-		return fmt.Errorf("store the share of experiment %s: %w", s.Experiment, err)
-	}
-	return nil
+		s.Experiment, s.Machine, s.Index, s.Count, s.State, s.Lease, s.Status, s.Request, s.Missed, db.now())
 }
 
 // PutDetails replaces the details of a share that is stored: JSON of api.Details.
 func (db *DB) PutDetails(ctx context.Context, tx *sql.Tx, s Share, details string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE shares SET details = $3 WHERE experiment = $1 AND machine = $2`,
-		s.Experiment, s.Machine, details)
-	return affected(result, err, "share of experiment "+s.Experiment)
+	return change(ctx, tx, "share of experiment "+s.Experiment,
+		`UPDATE shares SET details = $3 WHERE experiment = $1 AND machine = $2`, s.Experiment, s.Machine, details)
 }
 
 // FailedSince returns at most limit experiments that have failed since a time, the newest first.
 func (db *DB) FailedSince(ctx context.Context, since time.Time, limit int) ([]Experiment, error) {
-	return list(ctx, db.Read, scanExperiment, `SELECT `+experimentColumns+` FROM experiments
-		WHERE state = 'failed' AND updated >= $1 ORDER BY updated DESC, id LIMIT $2`, stamp(since), limit)
+	return list[Experiment](ctx, db.Read, `SELECT `+experimentColumns+` FROM experiments
+		WHERE state = 'failed' AND updated >= $1 ORDER BY updated DESC, id LIMIT $2`, since, limit)
 }

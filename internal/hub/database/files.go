@@ -28,27 +28,17 @@ func Pack(to io.Writer) io.WriteCloser {
 // PutFile adds or replaces a file, whose contents Pack has packed: not in the transaction, for
 // which others may wait.
 func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File, packed []byte) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO files (experiment, machine, name, hash, content, received)
-			VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (experiment, machine, name) DO UPDATE SET
-			hash = excluded.hash, content = excluded.content, received = excluded.received`,
-		f.Experiment, f.Machine, f.Name, f.Hash, packed, stamp(db.now()))
-	if err != nil {
-		return fmt.Errorf("store file %s: %w", f.Name, err)
-	}
-	return nil
+	return exec(ctx, tx, "store file "+f.Name, `INSERT INTO files
+		(experiment, machine, name, hash, content, received) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (experiment, machine, name) DO UPDATE SET
+		hash = excluded.hash, content = excluded.content, received = excluded.received`,
+		f.Experiment, f.Machine, f.Name, f.Hash, packed, db.now())
 }
 
 // Files returns the files of a machine's directory by name.
 func (db *DB) Files(ctx context.Context, experiment, machine string) ([]File, error) {
-	return list(ctx, db.Read, scanFile, `SELECT experiment, machine, name, hash, received FROM files
+	return list[File](ctx, db.Read, `SELECT experiment, machine, name, hash, received FROM files
 		WHERE experiment = $1 AND machine = $2 ORDER BY name`, experiment, machine)
-}
-
-func scanFile(r row) (f File, err error) {
-	var received int64
-	err = r.Scan(&f.Experiment, &f.Machine, &f.Name, &f.Hash, &received)
-	f.Received = stamped(received)
-	return f, err
 }
 
 // ErrLarge is the error for a file that is larger than the caller reads.
@@ -58,11 +48,10 @@ var ErrLarge = errors.New("the file is too large")
 // has more, and ErrMissing if there is none.
 func (db *DB) FileContent(ctx context.Context, experiment, machine, name string, limit int64) (
 	[]byte, error) {
-	var packed []byte
-	err := db.Read.QueryRowContext(ctx, `SELECT content FROM files
-		WHERE experiment = $1 AND machine = $2 AND name = $3`, experiment, machine, name).Scan(&packed)
+	packed, err := find[[]byte](ctx, db.Read, "file "+name, `SELECT content FROM files
+		WHERE experiment = $1 AND machine = $2 AND name = $3`, experiment, machine, name)
 	if err != nil {
-		return nil, missing(err, "file "+name)
+		return nil, err
 	}
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

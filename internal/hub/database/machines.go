@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -38,48 +37,29 @@ const mostPowerActs = 10
 
 const machineColumns = `id, name, pool, joined, last_seen, boot_id, booted, facts, status, eta, power`
 
-func scanMachine(r row) (m Machine, err error) {
-	var joined, seen, booted, eta int64
-	var power string
-	err = r.Scan(&m.ID, &m.Name, &m.Pool, &joined, &seen, &m.BootID, &booted, &m.Facts, &m.Status, &eta,
-		&power)
-	_ = json.Unmarshal([]byte(power), &m.Power) // it was written by this program
-	m.Joined, m.LastSeen, m.Booted, m.ETA = stamped(joined), stamped(seen), stamped(booted), stamped(eta)
-	return m, err
-}
-
 // EachMachine calls do with at most limit machines by name, those after a name. It must not use the
 // database.
 func (db *DB) EachMachine(ctx context.Context, after string, limit int, do func(Machine)) error {
-	return each(ctx, db.Read, func(r row) error {
-		m, err := scanMachine(r)
-		if err == nil {
-			do(m)
-		}
-		return err
-	}, `SELECT `+machineColumns+` FROM machines WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
+	return each(ctx, db.Read, do,
+		`SELECT `+machineColumns+` FROM machines WHERE name > $1 ORDER BY name LIMIT $2`, after, limit)
 }
 
 // CountMachines returns how many machines there are.
-func (db *DB) CountMachines(ctx context.Context) (n int, err error) {
-	err = db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines`).Scan(&n)
-	return n, err
+func (db *DB) CountMachines(ctx context.Context) (int, error) {
+	return first[int](ctx, db.Read, `SELECT COUNT(*) FROM machines`)
 }
 
 // Machine returns the machine with this id or name; the error wraps ErrMissing if there is none.
 func (db *DB) Machine(ctx context.Context, idOrName string) (Machine, error) {
-	m, err := scanMachine(db.Read.QueryRowContext(ctx,
-		`SELECT `+machineColumns+` FROM machines WHERE id = $1 OR name = $1
-		ORDER BY CASE WHEN id = $1 THEN 0 ELSE 1 END LIMIT 1`, idOrName))
-	return m, missing(err, "machine "+idOrName)
+	return find[Machine](ctx, db.Read, "machine "+idOrName, `SELECT `+machineColumns+` FROM machines
+		WHERE id = $1 OR name = $1 ORDER BY CASE WHEN id = $1 THEN 0 ELSE 1 END LIMIT 1`, idOrName)
 }
 
 // MachineNamed returns the machine with this name, and keeps others from changing it until the
 // transaction ends; the error wraps ErrMissing if there is none.
 func (db *DB) MachineNamed(ctx context.Context, tx *sql.Tx, name string) (Machine, error) {
-	m, err := scanMachine(tx.QueryRowContext(ctx,
-		`UPDATE machines SET last_seen = last_seen WHERE name = $1 RETURNING `+machineColumns, name))
-	return m, missing(err, "machine "+name)
+	return find[Machine](ctx, tx, "machine "+name,
+		`UPDATE machines SET last_seen = last_seen WHERE name = $1 RETURNING `+machineColumns, name)
 }
 
 // ErrTaken is in the errors for a name or a pool that is one of the other kind.
@@ -93,20 +73,19 @@ func (db *DB) CheckNames(ctx context.Context, tx *sql.Tx, name, pool string) err
 	if err := db.exclude(ctx, tx, namesLock); err != nil {
 		return err
 	}
-	var known, alike, pools, machines int
-	err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM machines WHERE name = $1),
+	type same struct{ Known, Alike, Pools, Machines int }
+	n, err := first[same](ctx, tx, `SELECT (SELECT COUNT(*) FROM machines WHERE name = $1),
 		(SELECT COUNT(*) FROM machines WHERE LOWER(name) = LOWER($1)),
 		(SELECT COUNT(*) FROM machines WHERE LOWER(pool) = LOWER($1)),
-		(SELECT COUNT(*) FROM machines WHERE LOWER(name) = LOWER($2))`, name, pool).
-		Scan(&known, &alike, &pools, &machines)
+		(SELECT COUNT(*) FROM machines WHERE LOWER(name) = LOWER($2))`, name, pool)
 	switch {
 	case err != nil:
 		return err
-	case machines > 0 || strings.EqualFold(name, pool):
+	case n.Machines > 0 || strings.EqualFold(name, pool):
 		return fmt.Errorf("the pool %s has the name of a machine: %w; choose another --pool", pool, ErrTaken)
-	case known == 0 && pools > 0:
+	case n.Known == 0 && n.Pools > 0:
 		return fmt.Errorf("there is a pool %s: %w; choose another --name", name, ErrTaken)
-	case known == 0 && alike > 0:
+	case n.Known == 0 && n.Alike > 0:
 		return fmt.Errorf("there is a machine whose name differs from %s only in case: %w; choose another "+
 			"--name", name, ErrTaken)
 	}
@@ -115,26 +94,23 @@ func (db *DB) CheckNames(ctx context.Context, tx *sql.Tx, name, pool string) err
 
 // AddMachine adds a machine unless there is one of this name, and reports whether it did.
 func (db *DB) AddMachine(ctx context.Context, tx *sql.Tx, name string) (bool, error) {
-	result, err := tx.ExecContext(ctx, `INSERT INTO machines (id, name, joined) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO NOTHING`, access.NewID(), name, stamp(db.now()))
-	if err != nil {
-		return false, fmt.Errorf("store machine %s: %w", name, err)
-	}
-	n, err := result.RowsAffected()
+	n, err := run(ctx, tx, "store machine "+name, do(`INSERT INTO machines (id, name, joined)
+		VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`, access.NewID(), name, db.now()))
 	return n > 0, err
 }
 
 // Join registers a machine, or gives one of this name another token: its former tokens end. It
 // returns the id and the token.
 func (db *DB) Join(ctx context.Context, tx *sql.Tx, name, pool string) (id, token string, err error) {
-	err = tx.QueryRowContext(ctx, `INSERT INTO machines (id, name, pool, joined) VALUES ($1, $2, $3, $4)
+	id, err = first[string](ctx, tx, `INSERT INTO machines (id, name, pool, joined) VALUES ($1, $2, $3, $4)
 		ON CONFLICT (name) DO UPDATE SET pool = excluded.pool, joined = excluded.joined RETURNING id`,
-		access.NewID(), name, pool, stamp(db.now())).Scan(&id)
+		access.NewID(), name, pool, db.now())
 	if err != nil {
 		return "", "", fmt.Errorf("store machine %s: %w", name, err)
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE owner = $1 AND role = 'machine'`, id); err != nil {
-		return "", "", fmt.Errorf("revoke the tokens of machine %s: %w", name, err)
+	if err := exec(ctx, tx, "revoke the tokens of machine "+name,
+		`DELETE FROM tokens WHERE owner = $1 AND role = 'machine'`, id); err != nil {
+		return "", "", err
 	}
 	token, err = db.AddToken(ctx, tx, Token{Role: access.Machine, Owner: id})
 	return id, token, err
@@ -148,28 +124,19 @@ func (db *DB) AddPower(ctx context.Context, name, text string) error {
 			return err
 		}
 		acts := append(m.Power, PowerAct{db.now().UTC(), text})
-		stored, err := json.Marshal(acts[max(0, len(acts)-mostPowerActs):])
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE machines SET power = $2 WHERE id = $1`, m.ID, string(stored))
-		return err
+		return exec(ctx, tx, "machine "+name, `UPDATE machines SET power = $2 WHERE id = $1`, m.ID,
+			acts[max(0, len(acts)-mostPowerActs):])
 	})
 }
 
 // Seen stores what a machine reports of itself, and closes the alerts about its silence.
 func (db *DB) Seen(ctx context.Context, tx *sql.Tx, id, bootID, facts, status string) error {
-	result, err := tx.ExecContext(ctx, `UPDATE machines SET last_seen = $2, status = $4,
+	err := change(ctx, tx, "machine "+id, `UPDATE machines SET last_seen = $2, status = $4,
 		booted = CASE WHEN boot_id = $3 THEN booted ELSE $2 END, boot_id = $3,
-		facts = CASE WHEN $5 = '' THEN facts ELSE $5 END WHERE id = $1`,
-		id, stamp(db.now()), bootID, status, facts)
-	if err := affected(result, err, "machine "+id); err != nil {
+		facts = CASE WHEN $5 = '' THEN facts ELSE $5 END WHERE id = $1`, id, db.now(), bootID, status, facts)
+	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE alerts SET state = 'closed', closed = $2
-		WHERE machine = $1 AND state = 'open' AND kind <> 'change'`, id, stamp(db.now()))
-	if err != nil {
-		return fmt.Errorf("close the alerts of machine %s: %w", id, err)
-	}
-	return nil
+	return exec(ctx, tx, "close the alerts of machine "+id, `UPDATE alerts SET state = 'closed', closed = $2
+		WHERE machine = $1 AND state = 'open' AND kind <> 'change'`, id, db.now())
 }

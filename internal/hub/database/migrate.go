@@ -96,8 +96,7 @@ func unseen(ctx context.Context, from querier) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen, err := list(ctx, from, func(r row) (name string, err error) { return name, r.Scan(&name) },
-		`SELECT name FROM migrations`)
+	seen, err := list[string](ctx, from, `SELECT name FROM migrations`)
 	for _, name := range seen {
 		if !slices.Contains(names, name) {
 			return nil, fmt.Errorf("a newer krunhub has used this database (%s); install that version", name)

@@ -51,9 +51,7 @@ func older(t *testing.T, at, last string, statements ...string) *DB {
 // column returns the values of the first column that a query returns.
 func column(t *testing.T, db *DB, query string) string {
 	t.Helper()
-	values := must.Get(list(t.Context(), db.Read, func(r row) (s string, err error) { return s, r.Scan(&s) },
-		query))(t)
-	return strings.Join(values, " ")
+	return strings.Join(must.Get(list[string](t.Context(), db.Read, query))(t), " ")
 }
 
 // TestTokensUpgrade: of an older database, sessions end, because it is not known with which tokens

@@ -3,7 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
-	"fmt"
+	"errors"
 	"time"
 )
 
@@ -11,9 +11,8 @@ import (
 // for it or its pool that are not held and of which a part is open, the one with the highest
 // priority, and of these the oldest. It is "" if there is none, or if the machine has a part to go
 // on with. A machine gets at most one part of an experiment.
-func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (id string, err error) {
-	found, err := list(ctx, tx, func(r row) (id string, err error) { return id, r.Scan(&id) },
-		`SELECT x.id FROM experiments x
+func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (string, error) {
+	id, err := first[string](ctx, tx, `SELECT x.id FROM experiments x
 		WHERE x.state IN ('queued', 'running') AND x.held = 0 AND x.bundle <> ''
 		AND (x.target = $1 AND x.to_pool = 0 OR x.target = $2 AND x.to_pool = 1)
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = $3)
@@ -23,112 +22,98 @@ func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (id string, er
 		AND (SELECT COUNT(DISTINCT s.idx) FROM shares s WHERE s.experiment = x.id AND s.state <> 'failed')
 			< x.parts
 		ORDER BY x.priority DESC, x.created, x.id LIMIT 1`, m.Name, m.Pool, m.ID)
-	if err != nil || len(found) == 0 {
-		return "", err
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
 	}
-	return found[0], nil
+	return id, err
 }
 
 // Lock returns an experiment with its shares, and keeps others from changing them until the
 // transaction ends. The error wraps ErrMissing if there is none.
 func (db *DB) Lock(ctx context.Context, tx *sql.Tx, id string) (Experiment, []Share, error) {
-	x, err := scanExperiment(tx.QueryRowContext(ctx,
-		`UPDATE experiments SET updated = updated WHERE id = $1 RETURNING `+experimentColumns, id))
+	x, err := find[Experiment](ctx, tx, "experiment "+id,
+		`UPDATE experiments SET updated = updated WHERE id = $1 RETURNING `+experimentColumns, id)
 	if err != nil {
-		return x, nil, missing(err, "experiment "+id)
+		return x, nil, err
 	}
-	shares, err := list(ctx, tx, scanShare, `SELECT `+shareColumns+` FROM shares WHERE experiment = $1
+	shares, err := list[Share](ctx, tx, `SELECT `+shareColumns+` FROM shares WHERE experiment = $1
 		ORDER BY idx, created, machine`, id)
 	return x, shares, err
 }
 
 // SetState stores the state of an experiment, and whether it is held.
 func (db *DB) SetState(ctx context.Context, tx *sql.Tx, x Experiment) error {
-	held := 0
-	if x.Held {
-		held = 1
-	}
-	result, err := tx.ExecContext(ctx, `UPDATE experiments SET state = $2, held = $3, updated = $4 WHERE id = $1`,
-		x.ID, x.State, held, stamp(db.now()))
-	return affected(result, err, "experiment "+x.ID)
+	return change(ctx, tx, "experiment "+x.ID,
+		`UPDATE experiments SET state = $2, held = $3, updated = $4 WHERE id = $1`, x.ID, x.State, x.Held, db.now())
 }
 
 // LockMachine returns a machine, and keeps others from changing it until the transaction ends.
 func (db *DB) LockMachine(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
-	m, err := scanMachine(tx.QueryRowContext(ctx,
-		`UPDATE machines SET last_seen = last_seen WHERE id = $1 RETURNING `+machineColumns, id))
-	return m, missing(err, "machine "+id)
+	return find[Machine](ctx, tx, "machine "+id,
+		`UPDATE machines SET last_seen = last_seen WHERE id = $1 RETURNING `+machineColumns, id)
 }
 
 // RunningOn returns the experiments of which a machine has a part that has not ended, the newest
 // part first.
 func (db *DB) RunningOn(ctx context.Context, machine string) ([]string, error) {
-	return list(ctx, db.Read, func(r row) (id string, err error) { return id, r.Scan(&id) },
+	return list[string](ctx, db.Read,
 		`SELECT experiment FROM shares WHERE machine = $1 AND state = 'running'
 		ORDER BY created DESC, experiment`, machine)
 }
 
 // MachineIn returns a machine as the transaction sees it.
 func (db *DB) MachineIn(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
-	m, err := scanMachine(tx.QueryRowContext(ctx,
-		`SELECT `+machineColumns+` FROM machines WHERE id = $1`, id))
-	return m, missing(err, "machine "+id)
+	return find[Machine](ctx, tx, "machine "+id, `SELECT `+machineColumns+` FROM machines WHERE id = $1`, id)
 }
 
 // Expect stores when a machine should have asked again; the zero time is never.
 func (db *DB) Expect(ctx context.Context, tx *sql.Tx, id string, when time.Time) error {
-	result, err := tx.ExecContext(ctx, `UPDATE machines SET eta = $2 WHERE id = $1`, id, stamp(when))
-	return affected(result, err, "machine "+id)
+	return change(ctx, tx, "machine "+id, `UPDATE machines SET eta = $2 WHERE id = $1`, id, when)
 }
 
 // Candidates returns how many machines could begin a part of an experiment: those that it is for,
 // that have none, and that joined or were seen since the given time, or are busy.
 func (db *DB) Candidates(ctx context.Context, tx *sql.Tx, id string, since time.Time) (int64, error) {
-	var n int64
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM machines m
+	return first[int64](ctx, tx, `SELECT COUNT(*) FROM machines m
 		JOIN experiments x ON x.target = CASE x.to_pool WHEN 1 THEN m.pool ELSE m.name END
 		WHERE x.id = $1 AND (m.last_seen >= $2 OR m.joined >= $2
 			OR EXISTS (SELECT 1 FROM shares s WHERE s.machine = m.id AND s.state = 'running'))
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = m.id)`,
-		id, stamp(since)).Scan(&n)
-	return n, err
+		id, since)
 }
 
 // Targets returns how many machines an experiment for a machine or a pool can run on, and which of
 // both the target is.
 func (db *DB) Targets(ctx context.Context, tx *sql.Tx, target string) (n int64, pool bool, err error) {
-	var machines int64
-	err = tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM machines WHERE name = $1),
-		(SELECT COUNT(*) FROM machines WHERE pool = $1)`, target).Scan(&machines, &n)
-	if machines > 0 {
-		return machines, false, err
+	type count struct{ Machines, Pools int64 }
+	found, err := first[count](ctx, tx, `SELECT (SELECT COUNT(*) FROM machines WHERE name = $1),
+		(SELECT COUNT(*) FROM machines WHERE pool = $1)`, target)
+	if found.Machines > 0 {
+		return found.Machines, false, err
 	}
-	return n, true, err
+	return found.Pools, true, err
 }
 
 // Leased returns the running shares that have a lease, those first whose lease ends first.
 func (db *DB) Leased(ctx context.Context) ([]Share, error) {
-	return list(ctx, db.Read, scanShare, `SELECT `+shareColumns+` FROM shares
+	return list[Share](ctx, db.Read, `SELECT `+shareColumns+` FROM shares
 		WHERE state = 'running' AND lease > 0 ORDER BY lease`)
 }
 
 // Looked returns when a process of the hub has looked for overdue shares before, and stores that
 // one does now.
 func (db *DB) Looked(ctx context.Context, tx *sql.Tx) (before time.Time, err error) {
-	var at int64
-	err = tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(at), 0) FROM looks WHERE id = 1`).Scan(&at)
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `INSERT INTO looks (id, at) VALUES (1, $1)
-			ON CONFLICT (id) DO UPDATE SET at = excluded.at`, stamp(db.now()))
-	}
+	const what = "store when leases were looked at"
+	at, err := find[int64](ctx, tx, what, `SELECT COALESCE(MAX(at), 0) FROM looks WHERE id = 1`)
 	if err != nil {
-		return before, fmt.Errorf("store when leases were looked at: %w", err)
+		return before, err
 	}
-	return stamped(at), nil
+	return stamped(at), exec(ctx, tx, what, `INSERT INTO looks (id, at) VALUES (1, $1)
+		ON CONFLICT (id) DO UPDATE SET at = excluded.at`, db.now())
 }
 
 // Unfinished returns the ids of the experiments that have begun and not ended.
 func (db *DB) Unfinished(ctx context.Context) ([]string, error) {
-	return list(ctx, db.Read, func(r row) (id string, err error) { return id, r.Scan(&id) },
+	return list[string](ctx, db.Read,
 		`SELECT id FROM experiments WHERE state = 'running' ORDER BY created`)
 }

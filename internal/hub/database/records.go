@@ -25,26 +25,17 @@ var ErrConflict = errors.New("another record was received before for this slot a
 // caller has announced it and put it there durably. The error wraps ErrLate if that was so long ago
 // that the blob may have been removed since: the hub was suspended, or its clock was set.
 func (db *DB) AddBlob(ctx context.Context, tx *sql.Tx, hash string, size int64) error {
-	added, err := tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, created) VALUES ($1, $2, $3)
-		ON CONFLICT (hash) DO NOTHING`, hash, size, stamp(db.now()))
-	var n int64
-	if err == nil {
-		n, err = added.RowsAffected()
-	}
-	var kept sql.Result
-	if err == nil {
-		kept, err = tx.ExecContext(ctx, `DELETE FROM garbage WHERE name = $1`, hash)
-	}
-	if err == nil && n > 0 {
-		err = affected(kept, nil, "its announcement")
-		if errors.Is(err, ErrMissing) {
-			err = ErrLate
-		}
-	}
+	what := "store the row of blob " + hash
+	n, err := run(ctx, tx, what, do(`INSERT INTO blobs (hash, size, created) VALUES ($1, $2, $3)
+		ON CONFLICT (hash) DO NOTHING`, hash, size, db.now()))
 	if err != nil {
-		return fmt.Errorf("store the row of blob %s: %w", hash, err)
+		return err
 	}
-	return nil
+	kept, err := run(ctx, tx, what, do(`DELETE FROM garbage WHERE name = $1`, hash))
+	if err == nil && n > 0 && kept == 0 {
+		err = fmt.Errorf("%s: %w", what, ErrLate)
+	}
+	return err
 }
 
 // ErrLate is the error for a blob that was not announced, or was removed since.
@@ -53,19 +44,16 @@ var ErrLate = errors.New("it was received too long ago, and may have been remove
 // AddRecord adds a record, and reports whether it is new. The error wraps ErrConflict if there is
 // another in its place.
 func (db *DB) AddRecord(ctx context.Context, tx *sql.Tx, r Record) (bool, error) {
-	result, err := tx.ExecContext(ctx, `INSERT INTO records (experiment, machine, slot, attempt, blob, received)
-		VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (experiment, machine, slot, attempt) DO NOTHING`,
-		r.Experiment, r.Machine, r.Slot, r.Attempt, r.Blob, stamp(db.now()))
-	if err != nil {
-		return false, fmt.Errorf("store the row of a record: %w", err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n > 0 {
+	n, err := run(ctx, tx, "store the row of a record", do(`INSERT INTO records
+		(experiment, machine, slot, attempt, blob, received) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (experiment, machine, slot, attempt) DO NOTHING`,
+		r.Experiment, r.Machine, r.Slot, r.Attempt, r.Blob, db.now()))
+	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	var blob string
-	err = tx.QueryRowContext(ctx, `SELECT blob FROM records
+	blob, err := first[string](ctx, tx, `SELECT blob FROM records
 		WHERE experiment = $1 AND machine = $2 AND slot = $3 AND attempt = $4`,
-		r.Experiment, r.Machine, r.Slot, r.Attempt).Scan(&blob)
+		r.Experiment, r.Machine, r.Slot, r.Attempt)
 	if err == nil && blob != r.Blob {
 		err = ErrConflict
 	}
@@ -79,20 +67,14 @@ func (db *DB) AddRecord(ctx context.Context, tx *sql.Tx, r Record) (bool, error)
 // the order of arrival; machine "" stands for all.
 func (db *DB) Records(ctx context.Context, experiment, machine string, seq int64, limit int) (
 	[]Record, error) {
-	return list(ctx, db.Read, func(r row) (x Record, err error) {
-		var received int64
-		err = r.Scan(&x.Seq, &x.Experiment, &x.Machine, &x.Slot, &x.Attempt, &x.Blob, &received)
-		x.Received = stamped(received)
-		return x, err
-	}, `SELECT seq, experiment, machine, slot, attempt, blob, received FROM records
+	return list[Record](ctx, db.Read, `SELECT seq, experiment, machine, slot, attempt, blob, received FROM records
 		WHERE experiment = $1 AND ($2 = '' OR machine = $2) AND seq > $3 ORDER BY seq LIMIT $4`,
 		experiment, machine, seq, limit)
 }
 
 // MayFetch reports whether a machine has a share of an experiment with this bundle.
 func (db *DB) MayFetch(ctx context.Context, bundle, machine string) (bool, error) {
-	var n int
-	err := db.Read.QueryRowContext(ctx, `SELECT COUNT(*) FROM experiments x JOIN shares s ON s.experiment = x.id
-		WHERE x.bundle = $1 AND s.machine = $2`, bundle, machine).Scan(&n)
+	n, err := first[int](ctx, db.Read, `SELECT COUNT(*) FROM experiments x JOIN shares s
+		ON s.experiment = x.id WHERE x.bundle = $1 AND s.machine = $2`, bundle, machine)
 	return n > 0, err
 }

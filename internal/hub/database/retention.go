@@ -29,12 +29,8 @@ func (db *DB) Announce(ctx context.Context, hashes []string) error {
 		args, places[i] = append(args, hash), fmt.Sprintf("($%d, $1)", i+2)
 	}
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO garbage (name, since) VALUES `+strings.Join(places, ", ")+`
-			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, args...)
-		if err != nil {
-			return fmt.Errorf("announce blobs: %w", err)
-		}
-		return nil
+		return exec(ctx, tx, "announce blobs", `INSERT INTO garbage (name, since)
+			VALUES `+strings.Join(places, ", ")+` ON CONFLICT (name) DO UPDATE SET since = excluded.since`, args...)
 	})
 }
 
@@ -47,22 +43,21 @@ func (db *DB) Collect(ctx context.Context, before time.Time, limit int, remove f
 	n int, err error) {
 	var failed []error
 	err = db.Update(ctx, func(tx *sql.Tx) error {
-		names, err := list(ctx, tx, func(r row) (name string, err error) { return name, r.Scan(&name) },
-			`DELETE FROM garbage WHERE name IN
+		names, err := list[string](ctx, tx, `DELETE FROM garbage WHERE name IN
 				(SELECT name FROM garbage WHERE since < $1 ORDER BY name LIMIT $2)
-			AND since < $1 RETURNING name`, stamp(before), limit)
+			AND since < $1 RETURNING name`, before, limit)
 		for _, name := range names {
-			var used int
+			used := 0
 			if err == nil {
-				err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM blobs WHERE hash = $1`, name).Scan(&used)
+				used, err = first[int](ctx, tx, `SELECT COUNT(*) FROM blobs WHERE hash = $1`, name)
 			}
 			if err != nil || used > 0 {
 				continue
 			}
 			if wrong := remove(name); wrong != nil {
 				failed = append(failed, wrong)
-				_, err = tx.ExecContext(ctx, `INSERT INTO garbage (name, since) VALUES ($1, $2)`, name,
-					stamp(db.now()))
+				err = exec(ctx, tx, "note garbage", `INSERT INTO garbage (name, since) VALUES ($1, $2)`, name,
+					db.now())
 			}
 		}
 		n = len(names) - len(failed)
@@ -82,9 +77,8 @@ var ErrDeleted = errors.New("the experiment was deleted on the hub; the machine 
 
 // Deleted reports whether a machine had a part of an experiment that was deleted.
 func (db *DB) Deleted(ctx context.Context, tx *sql.Tx, experiment, machine string) (bool, error) {
-	var n int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM deleted WHERE experiment = $1 AND machine = $2`,
-		experiment, machine).Scan(&n)
+	n, err := first[int](ctx, tx, `SELECT COUNT(*) FROM deleted WHERE experiment = $1 AND machine = $2`,
+		experiment, machine)
 	return n > 0, err
 }
 
@@ -101,41 +95,31 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 	if x.State == Queued || x.State == Running || runs {
 		return x, 0, fmt.Errorf("delete experiment %s: %w", id, ErrRuns)
 	}
-	err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM records WHERE experiment = $1`, id).Scan(&records)
-	now := stamp(db.now())
-	for _, statement := range []struct {
-		text string
-		args []any
-	}{
-		{`INSERT INTO garbage (name, since) SELECT DISTINCT blob, $2::BIGINT FROM records r
+	if records, err = first[int64](ctx, tx, `SELECT COUNT(*) FROM records WHERE experiment = $1`, id); err != nil {
+		return x, 0, err
+	}
+	_, err = run(ctx, tx, "delete experiment "+id,
+		do(db.cast(`INSERT INTO garbage (name, since) SELECT DISTINCT blob, $2::BIGINT FROM records r
 			WHERE experiment = $1
 			AND NOT EXISTS (SELECT 1 FROM records o WHERE o.blob = r.blob AND o.experiment <> $1)
 			AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = r.blob)
-			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, []any{id, now}},
-		{`INSERT INTO garbage (name, since) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, []any{tables(x), now}},
-		{`DELETE FROM records WHERE experiment = $1`, []any{id}},
-		{deleteUnreferenced, nil},
-		{`DELETE FROM files WHERE experiment = $1`, []any{id}},
-		{`DELETE FROM points WHERE experiment = $1`, []any{id}},
-		{`DELETE FROM reduced WHERE experiment = $1`, []any{id}},
-		{`DELETE FROM alerts WHERE experiment = $1`, []any{id}},
-		{`INSERT INTO deleted (experiment, machine, at) SELECT experiment, machine, $2::BIGINT FROM shares
-			WHERE experiment = $1 ON CONFLICT (experiment, machine) DO NOTHING`, []any{id, now}},
-		{`DELETE FROM shares WHERE experiment = $1`, []any{id}},
-		{`DELETE FROM experiments WHERE id = $1`, []any{id}},
-	} {
-		if err == nil {
-			_, err = tx.ExecContext(ctx, db.cast(statement.text), statement.args...)
-		}
-	}
+			ON CONFLICT (name) DO UPDATE SET since = excluded.since`), id, db.now()),
+		do(`INSERT INTO garbage (name, since) VALUES ($1, $2)
+			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, tables(x), db.now()),
+		do(`DELETE FROM records WHERE experiment = $1`, id),
+		do(deleteUnreferenced),
+		do(`DELETE FROM files WHERE experiment = $1`, id),
+		do(`DELETE FROM points WHERE experiment = $1`, id),
+		do(`DELETE FROM reduced WHERE experiment = $1`, id),
+		do(`DELETE FROM alerts WHERE experiment = $1`, id),
+		do(db.cast(`INSERT INTO deleted (experiment, machine, at) SELECT experiment, machine, $2::BIGINT
+			FROM shares WHERE experiment = $1 ON CONFLICT (experiment, machine) DO NOTHING`), id, db.now()),
+		do(`DELETE FROM shares WHERE experiment = $1`, id),
+		do(`DELETE FROM experiments WHERE id = $1`, id))
 	if err == nil {
 		err = touch(ctx, tx, x.Name)
 	}
-	if err != nil {
-		return x, 0, fmt.Errorf("delete experiment %s: %w", id, err)
-	}
-	return x, records, nil
+	return x, records, err
 }
 
 // deleteUnreferenced removes the rows of blobs that are garbage. References are keys of other
@@ -156,31 +140,21 @@ func (db *DB) cast(text string) string {
 func (db *DB) DeleteBundles(ctx context.Context, before time.Time) error {
 	const unused = `created < $1 AND NOT EXISTS (SELECT 1 FROM experiments x WHERE x.bundle = bundles.hash)`
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, db.cast(`INSERT INTO garbage (name, since)
-			SELECT hash, $2::BIGINT FROM bundles WHERE `+unused+`
-			ON CONFLICT (name) DO UPDATE SET since = excluded.since`), stamp(before), stamp(db.now()))
-		if err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM bundles WHERE `+unused, stamp(before))
-		}
-		if err == nil {
-			_, err = tx.ExecContext(ctx, deleteUnreferenced)
-		}
-		if err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM sent WHERE day < $1`,
-				stamp(before)/(24*time.Hour).Microseconds())
-		}
-		if err != nil {
-			return fmt.Errorf("remove bundles: %w", err)
-		}
-		return nil
+		_, err := run(ctx, tx, "remove bundles",
+			do(db.cast(`INSERT INTO garbage (name, since) SELECT hash, $2::BIGINT FROM bundles WHERE `+unused+`
+				ON CONFLICT (name) DO UPDATE SET since = excluded.since`), before, db.now()),
+			do(`DELETE FROM bundles WHERE `+unused, before),
+			do(deleteUnreferenced),
+			do(`DELETE FROM sent WHERE day < $1`, stamp(before)/(24*time.Hour).Microseconds()))
+		return err
 	})
 }
 
 // EndedBefore returns the ids of at most limit experiments that have ended and did not change since
 // a time, the oldest first.
 func (db *DB) EndedBefore(ctx context.Context, before time.Time, limit int) ([]string, error) {
-	return list(ctx, db.Read, func(r row) (id string, err error) { return id, r.Scan(&id) },
+	return list[string](ctx, db.Read,
 		`SELECT id FROM experiments x WHERE state IN ('done', 'stopped', 'failed') AND updated < $1
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.state = 'running')
-		ORDER BY updated LIMIT $2`, stamp(before), limit)
+		ORDER BY updated LIMIT $2`, before, limit)
 }

@@ -3,9 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"strings"
 )
@@ -31,30 +28,21 @@ type History struct {
 
 // touch notes that the values of a name have changed.
 func touch(ctx context.Context, tx *sql.Tx, name string) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO histories (name) VALUES ($1)
+	return exec(ctx, tx, "note that history "+name+" has changed", `INSERT INTO histories (name) VALUES ($1)
 		ON CONFLICT (name) DO UPDATE SET changed = histories.changed + 1`, name)
-	if err != nil {
-		return fmt.Errorf("note that history %s has changed: %w", name, err)
-	}
-	return nil
-}
-
-func scanHistory(r row) (h History, err error) {
-	return h, r.Scan(&h.Name, &h.Unit, &h.Versions, &h.Changed, &h.Found)
 }
 
 // ChangedHistories returns at most limit histories whose values have changed since they were made.
 func (db *DB) ChangedHistories(ctx context.Context, limit int) ([]History, error) {
-	return list(ctx, db.Read, scanHistory, `SELECT name, unit, versions, changed, found FROM histories
+	return list[History](ctx, db.Read, `SELECT name, unit, versions, changed, found FROM histories
 		WHERE changed <> found ORDER BY name LIMIT $1`, limit)
 }
 
 // History returns what was found in the values of a name; the error wraps ErrMissing if there are
 // none.
 func (db *DB) History(ctx context.Context, name string) (History, error) {
-	h, err := scanHistory(db.Read.QueryRowContext(ctx, `SELECT name, unit, versions, changed, found
-		FROM histories WHERE name = $1 AND found > 0`, name))
-	return h, missing(err, "history "+name)
+	return find[History](ctx, db.Read, "history "+name, `SELECT name, unit, versions, changed, found
+		FROM histories WHERE name = $1 AND found > 0`, name)
 }
 
 // PutHistory replaces what was found in the values of a name when Changed was h.Changed, and its
@@ -62,40 +50,23 @@ func (db *DB) History(ctx context.Context, name string) (History, error) {
 // ends, no other one changes them. Without series the name has no values any more, and is forgotten
 // with its events.
 func (db *DB) PutHistory(ctx context.Context, tx *sql.Tx, h History, series []Series) (bool, error) {
-	result, err := tx.ExecContext(ctx, `UPDATE histories SET found = $2, unit = $3, versions = $4
-		WHERE name = $1 AND found < $2`, h.Name, h.Changed, h.Unit, h.Versions)
-	if err = affected(result, err, "history "+h.Name); errors.Is(err, ErrMissing) {
-		return false, nil
+	n, err := run(ctx, tx, "history "+h.Name, do(`UPDATE histories SET found = $2, unit = $3, versions = $4
+		WHERE name = $1 AND found < $2`, h.Name, h.Changed, h.Unit, h.Versions))
+	if err != nil || n == 0 {
+		return false, err
 	}
-	if err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM series WHERE name = $1`, h.Name)
+	all := []statement{do(`DELETE FROM series WHERE name = $1`, h.Name)}
+	if len(series) == 0 {
+		all = append(all, do(`DELETE FROM events WHERE name = $1`, h.Name),
+			do(`DELETE FROM histories WHERE name = $1 AND changed = found`, h.Name))
 	}
-	if err == nil && len(series) == 0 {
-		_, err = tx.ExecContext(ctx, `DELETE FROM events WHERE name = $1`, h.Name)
+	for _, s := range series {
+		all = append(all, do(`INSERT INTO series (name, key, machine, versions, value, change, trend, doc)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, s.Name, s.Key, s.Machine, s.Versions, s.Value,
+			math.Log(s.Change), s.Trend, s.Doc))
 	}
-	if err == nil && len(series) == 0 {
-		_, err = tx.ExecContext(ctx, `DELETE FROM histories WHERE name = $1 AND changed = found`, h.Name)
-	}
-	for i := range series {
-		if err == nil {
-			err = addSeries(ctx, tx, &series[i])
-		}
-	}
-	if err != nil {
-		return false, fmt.Errorf("store history %s: %w", h.Name, err)
-	}
-	return true, nil
-}
-
-func addSeries(ctx context.Context, tx *sql.Tx, s *Series) error {
-	trend, err := json.Marshal(s.Trend)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO series (name, key, machine, versions, value, change, trend, doc)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, s.Name, s.Key, s.Machine, s.Versions, s.Value,
-		math.Log(s.Change), string(trend), s.Doc)
-	return err
+	_, err = run(ctx, tx, "store history "+h.Name, all...)
+	return err == nil, err
 }
 
 // SeriesFilter selects series. Fields that are "" select all.
@@ -116,20 +87,17 @@ func (db *DB) Series(ctx context.Context, f SeriesFilter, skip, limit int) ([]Se
 	if f.Docs {
 		columns = `'[]', s.doc`
 	}
-	return list(ctx, db.Read, func(r row) (s Series, err error) {
-		var trend string
-		err = r.Scan(&s.Name, &s.Key, &s.Machine, &s.Unit, &s.Versions, &s.Value, &s.Change, &trend, &s.Doc)
-		if err == nil {
-			err = json.Unmarshal([]byte(trend), &s.Trend)
-		}
-		s.Change = math.Exp(s.Change)
-		return s, err
-	}, `SELECT s.name, s.key, s.machine, h.unit, s.versions, s.value, s.change, `+columns+`
+	all, err := list[Series](ctx, db.Read, `SELECT s.name, s.key, s.machine, h.unit, s.versions, s.value,
+		s.change, `+columns+`
 		FROM series s JOIN histories h ON h.name = s.name
 		WHERE ($1 = '' OR s.name = $1) AND ($2 = '' OR s.machine = $2)
 		AND ($3 = '' OR s.key = $3)
 		AND ($4 = '' OR LOWER(s.name) LIKE $4 ESCAPE '!' OR LOWER(s.key) LIKE $4 ESCAPE '!')
 		ORDER BY `+order+` LIMIT $5 OFFSET $6`, f.Name, f.Machine, f.Key, part(f.Text), limit, skip)
+	for i := range all {
+		all[i].Change = math.Exp(all[i].Change)
+	}
+	return all, err
 }
 
 // part is a pattern of LIKE for texts that contain one.
@@ -142,6 +110,6 @@ func part(text string) string {
 
 // SeriesMachines returns the names of at most limit machines that series have.
 func (db *DB) SeriesMachines(ctx context.Context, name string, limit int) ([]string, error) {
-	return list(ctx, db.Read, func(r row) (m string, err error) { return m, r.Scan(&m) },
+	return list[string](ctx, db.Read,
 		`SELECT DISTINCT machine FROM series WHERE $1 = '' OR name = $1 ORDER BY machine LIMIT $2`, name, limit)
 }

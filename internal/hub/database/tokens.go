@@ -26,14 +26,10 @@ type Token struct {
 // AddToken makes a token, stores its hash, and returns it.
 func (db *DB) AddToken(ctx context.Context, tx *sql.Tx, t Token) (string, error) {
 	token := access.NewToken()
-	_, err := tx.ExecContext(ctx, `INSERT INTO tokens (hash, role, owner, label, parent, created, expires, bound)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, access.Hash(token), t.Role, t.Owner, t.Label,
-		sql.NullString{String: t.Parent, Valid: t.Parent != ""}, stamp(db.now()), stamp(t.Expires),
-		stamp(t.Bound))
-	if err != nil {
-		return "", fmt.Errorf("store a token: %w", err)
-	}
-	return token, nil
+	return token, exec(ctx, tx, "store a token", `INSERT INTO tokens
+		(hash, role, owner, label, parent, created, expires, bound) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		access.Hash(token), t.Role, t.Owner, t.Label, sql.NullString{String: t.Parent, Valid: t.Parent != ""},
+		db.now(), t.Expires, t.Bound)
 }
 
 // mostSessions is how many a token, or a user who logs in otherwise, has at the same time.
@@ -46,11 +42,11 @@ const SessionLabel = "session"
 // The oldest ones end if there are too many.
 func (db *DB) AddSession(ctx context.Context, tx *sql.Tx, who access.Identity, until time.Time) (
 	string, error) {
-	_, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens
+	err := exec(ctx, tx, "end old sessions", `DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens
 		WHERE owner = $1 AND label = '`+SessionLabel+`' AND COALESCE(parent, '') = $2
 		ORDER BY created DESC, hash LIMIT 1000000 OFFSET $3)`, who.Name, who.Token, mostSessions-1)
 	if err != nil {
-		return "", fmt.Errorf("end old sessions: %w", err)
+		return "", err
 	}
 	return db.AddToken(ctx, tx, Token{Role: who.Role, Owner: who.Name, Label: SessionLabel, Parent: who.Token,
 		Expires: until, Bound: who.Bound})
@@ -62,9 +58,8 @@ var ErrManyTokens = errors.New("there are 500 tokens of this user; revoke those 
 // MakeToken makes a token with its user, if there is none of this name. It is not a session.
 func (db *DB) MakeToken(ctx context.Context, tx *sql.Tx, t Token) (string, error) {
 	const most = 500
-	var n int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND role <> 'machine'
-		AND label <> '`+SessionLabel+`'`, t.Owner).Scan(&n)
+	n, err := first[int](ctx, tx, `SELECT COUNT(*) FROM tokens WHERE owner = $1 AND role <> 'machine'
+		AND label <> '`+SessionLabel+`'`, t.Owner)
 	if err == nil && n >= most {
 		err = ErrManyTokens
 	}
@@ -85,30 +80,34 @@ func (db *DB) Who(ctx context.Context, token string) (access.Identity, error) {
 
 // identity returns the identity that the token with this hash belongs to now.
 func (db *DB) identity(ctx context.Context, from querier, hash string) (access.Identity, error) {
-	who := access.Identity{Token: hash}
-	var owner, machine, user, label string
-	var ends, bound int64
-	err := from.QueryRowContext(ctx, `
+	type token struct {
+		Role               access.Role
+		Owner, Label, Root string
+		Ends, Bound        time.Time
+		Machine            string
+		User               access.Role
+	}
+	t, err := find[token](ctx, from, "token", `
 		SELECT t.role, t.owner, t.label, COALESCE(t.parent, t.hash), t.expires, t.bound,
 			COALESCE(m.name, ''), COALESCE(u.role, '') FROM tokens t
 		LEFT JOIN machines m ON t.role = 'machine' AND m.id = t.owner
 		LEFT JOIN users u ON t.role NOT IN ('machine', 'join') AND u.name = t.owner
-		WHERE t.hash = $1 AND (t.expires = 0 OR t.expires > $2)`, hash, stamp(db.now())).
-		Scan(&who.Role, &owner, &label, &who.Root, &ends, &bound, &machine, &user)
+		WHERE t.hash = $1 AND (t.expires = 0 OR t.expires > $2)`, hash, db.now())
 	if err != nil {
-		return access.Identity{}, missing(err, "token")
+		return access.Identity{}, err
 	}
-	who.Session, who.Ends, who.Bound = label == SessionLabel, stamped(ends), stamped(bound)
+	who := access.Identity{Role: t.Role, Token: hash, Root: t.Root, Session: t.Label == SessionLabel,
+		Ends: t.Ends, Bound: t.Bound}
 	switch {
 	case who.Role == access.Join:
 		who.Name = "join"
-	case who.Role == access.Machine && machine != "":
-		who.Name, who.ID = machine, owner
-	case who.Role != access.Machine && user != "":
-		who.Name = owner
+	case who.Role == access.Machine && t.Machine != "":
+		who.Name, who.ID = t.Machine, t.Owner
+	case who.Role != access.Machine && t.User != "":
+		who.Name = t.Owner
 		// A token permits no more than its user may do now.
-		if !access.Role(user).Includes(who.Role) {
-			who.Role = access.Role(user)
+		if !t.User.Includes(who.Role) {
+			who.Role = t.User
 		}
 	default: // the machine or the user is gone
 		return access.Identity{}, fmt.Errorf("token: %w", ErrMissing)
@@ -129,12 +128,7 @@ func visibleArgs(who access.Identity) []any {
 // made after a time, in microseconds since 1970, or at it with a hash after after.
 func (db *DB) Tokens(ctx context.Context, who access.Identity, made int64, after string, limit int) (
 	[]Token, error) {
-	return list(ctx, db.Read, func(r row) (t Token, err error) {
-		var created, expires, bound int64
-		err = r.Scan(&t.Hash, &t.Role, &t.Owner, &t.Label, &t.Parent, &created, &expires, &bound, &t.Machine)
-		t.Created, t.Expires, t.Bound = stamped(created), stamped(expires), stamped(bound)
-		return t, err
-	}, `SELECT hash, role, owner, label, COALESCE(parent, ''), created, expires, bound,
+	return list[Token](ctx, db.Read, `SELECT hash, role, owner, label, COALESCE(parent, ''), created, expires, bound,
 		COALESCE((SELECT name FROM machines m WHERE tokens.role = 'machine' AND m.id = tokens.owner), '')
 		FROM tokens WHERE `+visible+` AND (created > $5 OR created = $5 AND hash > $6) ORDER BY created, hash LIMIT $7`,
 		append(visibleArgs(who), made, after, limit)...)
@@ -143,34 +137,21 @@ func (db *DB) Tokens(ctx context.Context, who access.Identity, made int64, after
 // RevokeToken ends the token with this hash, and the sessions that were made with it. The error
 // wraps ErrMissing if there is none that the identity may see.
 func (db *DB) RevokeToken(ctx context.Context, tx *sql.Tx, hash string, who access.Identity) error {
-	result, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE `+visible+` AND hash = $5`,
+	return change(ctx, tx, "token", `DELETE FROM tokens WHERE `+visible+` AND hash = $5`,
 		append(visibleArgs(who), hash)...)
-	return affected(result, err, "token")
 }
 
 // EndSession ends the session with this hash. That there is none is no error.
 func (db *DB) EndSession(ctx context.Context, hash string) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash = $1 AND label = '`+SessionLabel+`'`, hash)
-		return err
+		return exec(ctx, tx, "end a session",
+			`DELETE FROM tokens WHERE hash = $1 AND label = '`+SessionLabel+`'`, hash)
 	})
 }
 
 // RemoveExpired removes tokens that have expired.
 func (db *DB) RemoveExpired(ctx context.Context) error {
 	return db.Update(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `DELETE FROM tokens WHERE expires > 0 AND expires <= $1`, stamp(db.now()))
-		return err
+		return exec(ctx, tx, "remove tokens", `DELETE FROM tokens WHERE expires > 0 AND expires <= $1`, db.now())
 	})
-}
-
-// affected returns ErrMissing if no row was changed.
-func affected(result sql.Result, err error, what string) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
-		return fmt.Errorf("%s: %w", what, errors.Join(err, ErrMissing))
-	}
-	return nil
 }

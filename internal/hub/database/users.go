@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"krund/internal/hub/access"
@@ -75,19 +74,15 @@ func (db *DB) Permitted(ctx context.Context, who access.Identity) (bool, error) 
 
 // AddUser adds a user unless there is one of this name or subject.
 func (db *DB) AddUser(ctx context.Context, tx *sql.Tx, u User) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO users (name, role, subject, created) VALUES ($1, $2, $3, $4)
-		ON CONFLICT DO NOTHING`, u.Name, u.Role, u.Subject, stamp(db.now()))
-	if err != nil {
-		return fmt.Errorf("store user %s: %w", u.Name, err)
-	}
-	return nil
+	return exec(ctx, tx, "store user "+u.Name, `INSERT INTO users (name, role, subject, created)
+		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, u.Name, u.Role, u.Subject, db.now())
 }
 
 // SetRole changes the role of a user; the caller has locked who may do what. The error wraps
 // ErrMissing if there is none of this name, and ErrLastAdmin if no admin would remain.
 func (db *DB) SetRole(ctx context.Context, tx *sql.Tx, name string, role access.Role) error {
-	result, err := tx.ExecContext(ctx, `UPDATE users SET role = $2 WHERE name = $1`, name, role)
-	if err = affected(result, err, "user "+name); err == nil {
+	err := change(ctx, tx, "user "+name, `UPDATE users SET role = $2 WHERE name = $1`, name, role)
+	if err == nil {
 		err = db.adminRemains(ctx, tx)
 	}
 	return err
@@ -95,8 +90,7 @@ func (db *DB) SetRole(ctx context.Context, tx *sql.Tx, name string, role access.
 
 // adminRemains returns ErrLastAdmin if there is no admin.
 func (db *DB) adminRemains(ctx context.Context, tx *sql.Tx) error {
-	var n int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM users WHERE role = 'admin'`).Scan(&n)
+	n, err := first[int](ctx, tx, `SELECT COUNT(*) FROM users WHERE role = 'admin'`)
 	if err == nil && n == 0 {
 		err = ErrLastAdmin
 	}
@@ -107,19 +101,18 @@ func (db *DB) adminRemains(ctx context.Context, tx *sql.Tx) error {
 // that is unknown, it returns the user of this name, who may have another. The error wraps
 // ErrMissing if there is none.
 func (db *DB) FindUser(ctx context.Context, name, subject string) (User, error) {
-	u, err := scanUser(db.Read.QueryRowContext(ctx, `SELECT name, role, subject, created FROM users
+	return find[User](ctx, db.Read, "user "+name, `SELECT name, role, subject, created FROM users
 		WHERE name = $1 OR $2 <> '' AND subject = $2
-		ORDER BY CASE WHEN subject = $2 THEN 0 ELSE 1 END LIMIT 1`, name, subject))
-	return u, missing(err, "user "+name)
+		ORDER BY CASE WHEN subject = $2 THEN 0 ELSE 1 END LIMIT 1`, name, subject)
 }
 
 // RemoveUser removes a user with all tokens and sessions; the caller has locked who may do what.
 // The error wraps ErrMissing if there is none of this name, and ErrLastAdmin if no admin would
 // remain.
 func (db *DB) RemoveUser(ctx context.Context, tx *sql.Tx, name string) error {
-	result, err := tx.ExecContext(ctx, `DELETE FROM users WHERE name = $1`, name)
-	if err = affected(result, err, "user "+name); err == nil {
-		_, err = tx.ExecContext(ctx, `DELETE FROM tokens WHERE owner = $1 AND role <> 'machine'`, name)
+	err := change(ctx, tx, "user "+name, `DELETE FROM users WHERE name = $1`, name)
+	if err == nil {
+		err = exec(ctx, tx, "user "+name, `DELETE FROM tokens WHERE owner = $1 AND role <> 'machine'`, name)
 	}
 	if err == nil {
 		err = db.adminRemains(ctx, tx)
@@ -129,8 +122,7 @@ func (db *DB) RemoveUser(ctx context.Context, tx *sql.Tx, name string) error {
 
 // HasUsers reports whether there is any user.
 func (db *DB) HasUsers(ctx context.Context, tx *sql.Tx) (bool, error) {
-	var n int
-	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM users`).Scan(&n)
+	n, err := first[int](ctx, tx, `SELECT COUNT(*) FROM users`)
 	return n > 0, err
 }
 
@@ -140,14 +132,6 @@ func (db *DB) UserNamed(ctx context.Context, name string) (User, error) {
 }
 
 func userNamed(ctx context.Context, from querier, name string) (User, error) {
-	u, err := scanUser(from.QueryRowContext(ctx,
-		`SELECT name, role, subject, created FROM users WHERE name = $1`, name))
-	return u, missing(err, "user "+name)
-}
-
-func scanUser(r row) (u User, err error) {
-	var created int64
-	err = r.Scan(&u.Name, &u.Role, &u.Subject, &created)
-	u.Created = stamped(created)
-	return u, err
+	return find[User](ctx, from, "user "+name,
+		`SELECT name, role, subject, created FROM users WHERE name = $1`, name)
 }

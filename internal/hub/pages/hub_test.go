@@ -441,8 +441,8 @@ func (h *testHub) putHistory() {
 				Last: versions[c.Last].Label, Found: versions[c.Found].Label,
 				Before:  versions[c.First-1].Label,
 				Example: "a:C:default", Changed: 1, Of: 1, Median: c.Ratio, Least: c.Ratio, Most: c.Ratio,
-				Evidence: "measure again", Keys: []database.EventKey{{Key: "a:C:default",
-					Found: versions[c.Found].Label, Ratio: c.Ratio, Low: c.Low, High: c.High}}}})
+				Evidence: "measure again"}, Keys: []database.EventKey{{Key: "a:C:default",
+				Found: versions[c.Found].Label, Ratio: c.Ratio, Low: c.Low, High: c.High}}})
 	})
 }
 

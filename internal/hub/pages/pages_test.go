@@ -62,9 +62,9 @@ func samples(text string) map[string]any {
 		Triage: database.Triage{State: "confirmed", Assignee: stored, Note: stored, Reason: stored,
 			Link: "https://issues.example/1", Muted: now.Add(time.Hour)},
 		Finding: database.Finding{Version: stored, First: stored, Last: "v9", Found: stored, Example: stored,
-			Changed: 2, Of: 9, Median: 1.03, Least: 1.01, Most: 1.05, Evidence: stored,
-			Keys: []database.EventKey{{Key: stored, Found: stored, Ratio: 1.05, Low: 1.04,
-				High: 1.06}}}}}, now)[0]
+			Changed: 2, Of: 9, Median: 1.03, Least: 1.01, Most: 1.05, Evidence: stored},
+		Keys: []database.EventKey{{Key: stored, Found: stored, Ratio: 1.05, Low: 1.04,
+			High: 1.06}}}}, now)[0]
 	program := event
 	program.Verdict, program.Badge = "program", State{"new", "bad"}
 	series := SeriesRow{database.Series{Name: stored, Key: stored, Machine: stored, Unit: "s", Versions: 3,

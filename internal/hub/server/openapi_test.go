@@ -170,6 +170,6 @@ func putFound(t *testing.T, h *hubtest.Hub, tx *sql.Tx, id string) error {
 	}
 	return h.DB.PutEvent(t.Context(), tx, database.Event{ID: "v1", Name: "warmup", Machine: "lab1",
 		Verdict: "undecided", Experiment: id, Present: true, Finding: database.Finding{Version: "v1",
-			First: "v1", Last: "v1", Found: "v1", Changed: 1, Of: 1, Median: 1.1, Least: 1.1, Most: 1.1,
-			Keys: []database.EventKey{{Key: "a:b:c", Found: "v1", Ratio: 1.1, Low: 1, High: 1.2}}}})
+			First: "v1", Last: "v1", Found: "v1", Changed: 1, Of: 1, Median: 1.1, Least: 1.1, Most: 1.1},
+		Keys: []database.EventKey{{Key: "a:b:c", Found: "v1", Ratio: 1.1, Low: 1, High: 1.2}}})
 }
