@@ -32,42 +32,29 @@ func TestDotnet(t *testing.T) {
 	cases := compileCSharp(t, "testdata/Cases.cs")
 	other := compileCSharp(t, write(t, "bench.cs", "public class Other { static void run_iter(int n) {} }"))
 	broken := write(t, "bench.dll", "MZ")
-	ready, done, fresh := libkrun.StateReady, libkrun.StateDone, libkrun.StateNew
 	for vm, path := range runnertest.Interpreters(t, "dotnet") {
-		for _, test := range []struct {
-			name string
-			args []string
-			run  run
-			want expect
-		}{
-			{"measures", []string{cases, "3"}, run{iterations: 20}, expect{0, 20, done, "", ""}},
-			{"stopped", []string{cases, "3"}, run{iterations: 20, stopped: true}, expect{0, 0, done, "", ""}},
-			{"print", []string{cases, "-42"}, run{iterations: 2}, expect{0, 2, done, "-42\n-42\n", ""}},
-			{"thread", []string{cases, "1"}, run{iterations: 2}, expect{0, 2, done, "", ""}},
-			{"wrong", []string{cases, "1"}, run{iterations: 10}, expect{1, 3, ready, "bad checksum\n", ""}},
-			{"exception", []string{cases, "1"}, run{iterations: 10}, expect{ExitException, 2, ready, "",
-				"raised an exception in run_iter: System.InvalidOperationException: the third\n"}},
-			{"load", []string{cases, "1"}, run{iterations: 10}, expect{ExitBenchmark, 0, ready, "",
-				"bench.dll: System.InvalidOperationException: no data\n"}},
-			{"not public", []string{other, "1"}, run{iterations: 1}, expect{ExitNoEntry, 0, ready, "",
-				"bench.dll has no function run_iter"}},
-			{"not an assembly", []string{broken, "1"}, run{iterations: 1},
-				expect{ExitBenchmark, 0, ready, "", "System.BadImageFormatException"}},
-			{"no file", []string{"/nowhere/bench.dll", "1"}, run{iterations: 1},
-				expect{ExitBenchmark, 0, ready, "", "System.IO.FileNotFoundException"}},
-			{"no parameter", []string{cases}, run{iterations: 1}, expect{ExitUsage, 0, fresh, "", "usage: "}},
-			{"plus sign", []string{cases, "+1"}, run{iterations: 1},
-				expect{ExitUsage, 0, fresh, "", "usage: "}},
-			{"large parameter", []string{cases, "2147483648"}, run{iterations: 1},
-				expect{ExitUsage, 0, fresh, "", "usage: "}},
-			{"no buffer", []string{cases, "1"}, run{iterations: 1, noBuffer: true},
-				expect{ExitInit, 0, fresh, "", "krun_init: the descriptor"}},
-		} {
+		for _, test := range append(common("", 20, "3", "+1", "2147483648"),
+			prints("prints", "print", "-42", 2, "-42\n-42\n"),
+			prints("leaves a thread", "thread", "1", 2, ""),
+			checks("wrong"),
+			raises("exception", "raised an exception in run_iter: "+
+				"System.InvalidOperationException: the third\n"),
+			fails("exception at load", "load", ExitBenchmark,
+				"bench.dll: System.InvalidOperationException: no data\n"),
+		) {
 			t.Run(vm+" "+test.name, func(t *testing.T) {
-				test.run.argv = slices.Concat([]string{path, dotnetRunner()}, test.args)
-				test.run.env = append(test.run.env, "CASE="+test.name)
+				test.run.argv = slices.Concat([]string{path, dotnetRunner(), cases}, test.args)
+				test.run.env = append(test.run.env, "CASE="+test.source)
 				test.run.do(t).check(t, test.want)
 			})
+		}
+		for file, want := range map[string]expect{
+			other:  {ExitNoEntry, 0, libkrun.StateReady, "", "bench.dll has no function run_iter"},
+			broken: {ExitBenchmark, 0, libkrun.StateReady, "", "System.BadImageFormatException"},
+			"/nowhere/bench.dll": {ExitBenchmark, 0, libkrun.StateReady, "",
+				"System.IO.FileNotFoundException"},
+		} {
+			run{argv: []string{path, dotnetRunner(), file, "1"}, iterations: 1}.do(t).check(t, want)
 		}
 		t.Run(vm+" libraries", func(t *testing.T) { testDotnetLibraries(t, path, cases) })
 	}

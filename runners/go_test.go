@@ -31,42 +31,23 @@ func buildGo(t testing.TB) string {
 func TestGo(t *testing.T) {
 	needBuilt(t)
 	program := buildGo(t)
-	ready, done, fresh := libkrun.StateReady, libkrun.StateDone, libkrun.StateNew
-	for _, test := range []struct {
-		name string
-		args []string
-		run  run
-		want expect
-	}{
-		{"measures", []string{"3"}, run{iterations: 20}, expect{0, 20, done, "", ""}},
-		{"stopped", []string{"3"}, run{iterations: 20, stopped: true}, expect{0, 0, done, "", ""}},
-		{"print", []string{"-42"}, run{iterations: 2}, expect{0, 2, done, "-42\n-42\n", ""}},
-		{"thread", []string{"1"}, run{iterations: 2}, expect{0, 2, done, "true\ntrue\n", ""}},
-		{"wrong", []string{"1"}, run{iterations: 10}, expect{1, 3, ready, "bad checksum\n", ""}},
-		{"panic", []string{"1"}, run{iterations: 10}, expect{ExitException, 2, ready, "",
-			": the benchmark raised an exception in run_iter: panic: the third\n"}},
-		{"nil", []string{"1"}, run{iterations: 10}, expect{ExitException, 0, ready, "", "gocases/main.go:"}},
-		{"no parameter", nil, run{iterations: 1}, expect{ExitUsage, 0, fresh, "", "usage: "}},
-		{"two parameters", []string{"1", "2"}, run{iterations: 1},
-			expect{ExitUsage, 0, fresh, "", "usage: "}},
-		{"text as parameter", []string{"1x"}, run{iterations: 1}, expect{ExitUsage, 0, fresh, "", "usage: "}},
-		{"plus sign", []string{"+1"}, run{iterations: 1}, expect{ExitUsage, 0, fresh, "", "usage: "}},
-		{"no buffer", []string{"1"}, run{iterations: 1, noBuffer: true},
-			expect{ExitInit, 0, fresh, "", "krun_init: the descriptor"}},
-		{"no library", []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY="}},
-			expect{ExitLibrary, 0, fresh, "", "set KRUN_LIBRARY"}},
-	} {
+	cases := append(common("", 20, "3", "1x", "+1"),
+		prints("prints", "print", "-42", 2, "-42\n-42\n"),
+		prints("main thread", "thread", "1", 2, "true\ntrue\n"),
+		checks("wrong"),
+		raises("panic", ": the benchmark raised an exception in run_iter: panic: the third\n"),
+		fails("null pointer", "nil", ExitException, "gocases/main.go:"),
+		scriptCase{"no library", "", []string{"1"}, run{iterations: 1, env: []string{"KRUN_LIBRARY="}},
+			expect{ExitLibrary, 0, libkrun.StateNew, "", "set KRUN_LIBRARY"}},
+	)
+	for _, test := range cases {
 		t.Run(test.name, func(t *testing.T) {
 			test.run.argv = append([]string{program}, test.args...)
-			switch test.name {
-			case "print", "thread", "wrong", "panic", "nil":
-				test.run.env = []string{"CASE=" + test.name}
-			}
+			test.run.env = append(test.run.env, "CASE="+test.source)
 			test.run.do(t).check(t, test.want)
 		})
 	}
 	testScriptLibraries(t, nil, program)
-	testScriptRefused(t, nil, program)
 }
 
 // TestGoBench runs a benchmark of package testing as an external suite.

@@ -13,70 +13,37 @@ import (
 	"krund/runners/runnertest"
 )
 
-// javaCases name classes of testdata/Cases.java.
-var javaCases = []struct {
-	name  string
-	class string
-	args  []string
-	run   run
-	want  expect
-}{
-	{"measures", "Sums", []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
-	{"measures until it is compiled", "Sums", []string{"1"}, run{iterations: 100_000},
-		expect{0, 100_000, libkrun.StateDone, "", ""}},
-	{"stopped", "Sums", []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
-		"", ""}},
-	{"gets the parameter and prints", "Prints", []string{"-7"}, run{iterations: 2},
-		expect{0, 2, libkrun.StateDone, "-7\n-7\n", ""}},
-	{"as for Krun", "KrunEntry", []string{"3"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone,
-		"data6 data6 ", ""}},
-	{"leaves a thread", "LeavesThread", []string{"1"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone, "",
-		""}},
-	{"wrong checksum", "WrongChecksum", []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
-		"bad checksum\n", ""}},
-	{"exit", "Exits", []string{"5"}, run{iterations: 10}, expect{5, 0, libkrun.StateReady, "", ""}},
-	{"exception", "Raises", []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady,
-		"", "\nKrunRunner: Raises raised an exception in run_iter: java.lang.IllegalStateException: the " +
-			"third\n"}},
-	{"trace", "Raises", []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady, "",
-		"at Raises.run_iter(Cases.java:"}},
-	{"unspeakable exception", "RaisesUnspeakable", []string{"1"}, run{iterations: 10},
-		expect{ExitException, 0, libkrun.StateReady, "",
-			"RaisesUnspeakable raised an exception in run_iter: RaisesUnspeakable$Odd"}},
-	{"stack overflow", "Overflows", []string{"1"}, run{iterations: 10}, expect{ExitException, 0,
-		libkrun.StateReady, "", "java.lang.StackOverflowError"}},
-	{"no entry", "NoEntry", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "",
-		"NoEntry has no function run_iter: it does not implement BaseKrunEntry"}},
-	{"no file", "Nowhere", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
-		"cannot load the benchmark: java.lang.ClassNotFoundException: Nowhere"}},
-	{"no class file", "Broken", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "cannot load the benchmark: java.lang.ClassFormatError"}},
-	{"cannot be made", "Abstract", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "cannot load the benchmark: java.lang.InstantiationException"}},
-	{"needs an argument", "NeedsArgument", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "cannot load the benchmark: java.lang.NoSuchMethodException: NeedsArgument"}},
-	{"exception at load", "RaisesAtLoad", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "RaisesAtLoad raised an exception while it was loaded: " +
-			"java.lang.ArithmeticException"}},
-	{"exception when made", "RaisesWhenMade", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "RaisesWhenMade raised an exception while it was loaded: " +
-			"java.io.IOException: no data"}},
-	{"exit at load", "ExitsAtLoad", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "",
-		""}},
-	{"no parameter", "Sums", nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two parameters", "Sums", []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
-		"", "usage: "}},
-	{"text as parameter", "Sums", []string{"1x"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
-		"", "usage: "}},
-	{"plus sign", "Sums", []string{"+1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
-		"usage: "}},
-	{"large parameter", "Sums", []string{"2147483648"}, run{iterations: 1},
-		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", "Sums", []string{"1"}, run{iterations: 1, noBuffer: true},
-		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"bad variable", "Sums", []string{"1"}, run{iterations: 1, env: []string{"KRUN_BUFFER_FD=x"}},
+// javaCases have the names of classes of testdata/Cases.java as sources.
+var javaCases = append(common("Sums", 20, "100", "1x", "+1", "2147483648"),
+	prints("measures until it is compiled", "Sums", "1", 100_000, ""),
+	prints("gets the parameter and prints", "Prints", "-7", 2, "-7\n-7\n"),
+	prints("as for Krun", "KrunEntry", "3", 2, "data6 data6 "),
+	prints("leaves a thread", "LeavesThread", "1", 2, ""),
+	checks("WrongChecksum"),
+	scriptCase{"exit", "Exits", []string{"5"}, run{iterations: 10}, expect{5, 0, libkrun.StateReady, "", ""}},
+	raises("Raises", "\nKrunRunner: Raises raised an exception in run_iter: "+
+		"java.lang.IllegalStateException: the third\n"),
+	raises("Raises", "at Raises.run_iter(Cases.java:"),
+	fails("unspeakable exception", "RaisesUnspeakable", ExitException,
+		"RaisesUnspeakable raised an exception in run_iter: RaisesUnspeakable$Odd"),
+	fails("stack overflow", "Overflows", ExitException, "java.lang.StackOverflowError"),
+	fails("no entry", "NoEntry", ExitNoEntry,
+		"NoEntry has no function run_iter: it does not implement BaseKrunEntry"),
+	fails("no file", "Nowhere", ExitBenchmark,
+		"cannot load the benchmark: java.lang.ClassNotFoundException: Nowhere"),
+	fails("no class file", "Broken", ExitBenchmark, "cannot load the benchmark: java.lang.ClassFormatError"),
+	fails("cannot be made", "Abstract", ExitBenchmark,
+		"cannot load the benchmark: java.lang.InstantiationException"),
+	fails("needs an argument", "NeedsArgument", ExitBenchmark,
+		"cannot load the benchmark: java.lang.NoSuchMethodException: NeedsArgument"),
+	fails("exception at load", "RaisesAtLoad", ExitBenchmark,
+		"RaisesAtLoad raised an exception while it was loaded: java.lang.ArithmeticException"),
+	fails("exception when made", "RaisesWhenMade", ExitBenchmark,
+		"RaisesWhenMade raised an exception while it was loaded: java.io.IOException: no data"),
+	fails("exit at load", "ExitsAtLoad", 5, ""),
+	scriptCase{"bad variable", "Sums", []string{"1"}, run{iterations: 1, env: []string{"KRUN_BUFFER_FD=x"}},
 		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: KRUN_BUFFER_FD"}},
-}
+)
 
 func TestJava(t *testing.T) {
 	needBuilt(t)
@@ -88,7 +55,7 @@ func TestJava(t *testing.T) {
 			vm := javaVM(t, path)
 			for _, test := range javaCases {
 				t.Run(test.name, func(t *testing.T) {
-					test.run.argv = append(javaArgv(vm, classes, test.class), test.args...)
+					test.run.argv = append(javaArgv(vm, classes, test.source), test.args...)
 					test.run.do(t).check(t, test.want)
 				})
 			}

@@ -66,91 +66,49 @@ function run_iter(n) {}
 )
 
 // javaScriptCases run on every VM.
-var javaScriptCases = []struct {
-	name   string
-	source string // "" for a file that is not there
-	args   []string
-	run    run
-	want   expect
-}{
-	{"measures", goodJavaScript, []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "",
-		""}},
-	{"stopped", goodJavaScript, []string{"100"}, run{iterations: 20, stopped: true},
-		expect{0, 0, libkrun.StateDone, "", ""}},
-	{"negative", "function run_iter(n) { print(n, typeof n); }", []string{"-7"}, run{iterations: 2},
-		expect{0, 2, libkrun.StateDone, "-7 number\n-7 number\n", ""}},
-	{"namesakes", namesakesJavaScript, []string{"-0"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone,
-		"0 number Infinity true 1\n0 number Infinity true 2\n", ""}},
-	{"prints much", `function run_iter(n) { print("x".repeat(n)); }`, []string{"1000000"}, run{iterations: 1},
-		expect{0, 1, libkrun.StateDone, strings.Repeat("x", 1_000_000) + "\n", ""}},
-	{"byte order mark", "\ufefffunction run_iter(n) {}", []string{"1"}, run{iterations: 1},
-		expect{0, 1, libkrun.StateDone, "", ""}},
-	{"leaves timers", lingeringJavaScript, []string{"1"}, run{iterations: 3}, expect{0, 3, libkrun.StateDone,
-		"", ""}},
-	{"wrong checksum", checksumJavaScript, []string{"1"}, run{iterations: 10},
-		expect{1, 3, libkrun.StateReady, "bad checksum\n", ""}},
-	{"quits", "function run_iter(n) { quit(n); }", []string{"9"}, run{iterations: 10},
+var javaScriptCases = append(common(goodJavaScript, 20, "100", "ten", "1.5", "9007199254740993"),
+	prints("negative", "function run_iter(n) { print(n, typeof n); }", "-7", 2, "-7 number\n-7 number\n"),
+	prints("namesakes", namesakesJavaScript, "-0", 2,
+		"0 number Infinity true 1\n0 number Infinity true 2\n"),
+	prints("prints much", `function run_iter(n) { print("x".repeat(n)); }`, "1000000", 1,
+		strings.Repeat("x", 1_000_000)+"\n"),
+	prints("byte order mark", "\ufefffunction run_iter(n) {}", "1", 1, ""),
+	prints("leaves timers", lingeringJavaScript, "1", 3, ""),
+	checks(checksumJavaScript),
+	scriptCase{"quits", "function run_iter(n) { quit(n); }", []string{"9"}, run{iterations: 10},
 		expect{9, 0, libkrun.StateReady, "", ""}},
-	{"quits with 0", "function run_iter(n) { quit(); }", []string{"9"}, run{iterations: 10},
+	scriptCase{"quits with 0", "function run_iter(n) { quit(); }", []string{"9"}, run{iterations: 10},
 		expect{0, 0, libkrun.StateReady, "", ""}},
-	{"own status", "process.exitCode = 3; function run_iter(n) {}", []string{"1"}, run{iterations: 2},
-		expect{3, 2, libkrun.StateDone, "", ""}},
-	{"exception", raisingJavaScript, []string{"1"}, run{iterations: 10}, expect{ExitException, 2,
-		libkrun.StateReady, "", "raised an exception in run_iter: RangeError: third time\n"}},
-	{"text thrown", `function run_iter(n) { throw "sorry"; }`, []string{"1"}, run{iterations: 10},
-		expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: sorry\n"}},
-	{"nothing thrown", `function run_iter(n) { throw undefined; }`, []string{"1"}, run{iterations: 10},
-		expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: undefined\n"}},
-	{"exception that cannot be shown", refusingJavaScript, []string{"1"}, run{iterations: 10},
-		expect{ExitException, 0, libkrun.StateReady, "",
-			"raised an exception in run_iter: a thrown object\n"}},
-	{"deep recursion", "function run_iter(n) { return run_iter(n) + 1; }", []string{"1"}, run{iterations: 10},
-		expect{ExitException, 0, libkrun.StateReady, "", "RangeError: Maximum call stack size exceeded\n"}},
-	{"no entry", "var x = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady,
-		"", "has no function run_iter"}},
-	{"entry is no function", "var run_iter = 1;", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
-		libkrun.StateReady, "", "has no function run_iter"}},
-	{"asynchronous entry", "async function run_iter(n) {}", []string{"1"}, run{iterations: 1},
-		expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
-	{"entry is a generator", "function* run_iter(n) {}", []string{"1"}, run{iterations: 1},
-		expect{ExitNoEntry, 0, libkrun.StateReady, "", "an iteration must be over when run_iter returns"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
-		"cannot load /nowhere/bench.js: Error: ENOENT"}},
-	{"syntax", "function run_iter(n {\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "bench.js: SyntaxError: "}},
-	{"exception at load", "null.x;", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "bench.js: TypeError: "}},
-	{"loads what is not there", `load("other.js");`, []string{"1"}, run{iterations: 1},
-		expect{ExitBenchmark, 0, libkrun.StateReady, "", "ENOENT"}},
-	{"quits at load", "quit(5);", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "",
-		""}},
-	{"no parameter", goodJavaScript, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
-		"usage: "}},
-	{"text as parameter", goodJavaScript, []string{"ten"}, run{iterations: 1},
-		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"fraction as parameter", goodJavaScript, []string{"1.5"}, run{iterations: 1},
-		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"parameter beyond 53 bits", goodJavaScript, []string{"9007199254740993"}, run{iterations: 1},
-		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodJavaScript, []string{"1"}, run{iterations: 1, noBuffer: true},
-		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-}
+	scriptCase{"own status", "process.exitCode = 3; function run_iter(n) {}", []string{"1"},
+		run{iterations: 2}, expect{3, 2, libkrun.StateDone, "", ""}},
+	raises(raisingJavaScript, "raised an exception in run_iter: RangeError: third time\n"),
+	fails("text thrown", `function run_iter(n) { throw "sorry"; }`, ExitException,
+		"raised an exception in run_iter: sorry\n"),
+	fails("nothing thrown", `function run_iter(n) { throw undefined; }`, ExitException,
+		"raised an exception in run_iter: undefined\n"),
+	fails("exception that cannot be shown", refusingJavaScript, ExitException,
+		"raised an exception in run_iter: a thrown object\n"),
+	fails("deep recursion", "function run_iter(n) { return run_iter(n) + 1; }", ExitException,
+		"RangeError: Maximum call stack size exceeded\n"),
+	fails("no entry", "var x = 1;", ExitNoEntry, "has no function run_iter"),
+	fails("entry is no function", "var run_iter = 1;", ExitNoEntry, "has no function run_iter"),
+	fails("asynchronous entry", "async function run_iter(n) {}", ExitNoEntry,
+		"an iteration must be over when run_iter returns"),
+	fails("entry is a generator", "function* run_iter(n) {}", ExitNoEntry,
+		"an iteration must be over when run_iter returns"),
+	fails("no file", "", ExitBenchmark, "cannot load /nowhere/bench.js: Error: ENOENT"),
+	fails("syntax", "function run_iter(n {\n", ExitBenchmark, "bench.js: SyntaxError: "),
+	fails("exception at load", "null.x;", ExitBenchmark, "bench.js: TypeError: "),
+	fails("loads what is not there", `load("other.js");`, ExitBenchmark, "ENOENT"),
+	fails("quits at load", "quit(5);", 5, ""),
+)
 
 func TestJavaScript(t *testing.T) {
 	needBuilt(t)
 	for name, path := range runnertest.Interpreters(t, "javascript") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, test := range javaScriptCases {
-				t.Run(test.name, func(t *testing.T) {
-					file := "/nowhere/bench.js"
-					if test.source != "" {
-						file = write(t, "bench.js", test.source)
-					}
-					test.run.argv = append(javaScriptArgv(path, file), test.args...)
-					test.run.do(t).check(t, test.want)
-				})
-			}
+			testScripts(t, javaScriptArgv(path, "")[:2], "bench.js", javaScriptCases)
 			t.Run("of Krun", func(t *testing.T) { testOldJavaScript(t, path) })
 			t.Run("requires", func(t *testing.T) { testJavaScriptRequire(t, path) })
 			t.Run("trace", func(t *testing.T) { testJavaScriptTrace(t, path) })

@@ -98,58 +98,30 @@ end
 )
 
 // luaCases run on every VM, with and without its JIT compiler.
-var luaCases = []scriptCase{
-	{"measures", goodLua, []string{"100"}, run{iterations: 2000}, expect{0, 2000, libkrun.StateDone, "", ""}},
-	{"stopped", goodLua, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
-		"", ""}},
-	{"gets the parameter", "function run_iter(...) print(select('#', ...), ...) end", []string{"-7"},
-		run{iterations: 2}, expect{0, 2, libkrun.StateDone, "1\t-7\n1\t-7\n", ""}},
-	{"largest parameter", "function run_iter(n) print(n == 2 ^ 53) end", []string{"9007199254740992"},
-		run{iterations: 1}, expect{0, 1, libkrun.StateDone, "true\n", ""}},
-	{"undeclared variables forbidden", strictLua, []string{"-0"}, run{iterations: 2},
-		expect{0, 2, libkrun.StateDone, "0\n0\n", ""}},
-	{"wrong checksum", checksumLua, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
-		"bad checksum\n", ""}},
-	{"exception", raisingLua, []string{"1"}, run{iterations: 10}, expect{ExitException, 2, libkrun.StateReady,
-		"", "raised an exception in run_iter: "}},
-	{"everything replaced", greedyLua, []string{"1"}, run{iterations: 10}, expect{ExitException, 0,
-		libkrun.StateReady, "", ": replaced all\n"}},
-	{"exception is a table", "function run_iter() error(setmetatable({}, {__tostring = error})) end",
-		[]string{"1"}, run{iterations: 1}, expect{ExitException, 0, libkrun.StateReady, "",
-			"in run_iter: table\n"}},
-	{"exception is nothing", "function run_iter() error() end", []string{"1"}, run{iterations: 1},
-		expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: nil\n"}},
-	{"stack overflow", "function run_iter(n) return 1 + run_iter(n) end", []string{"1"}, run{iterations: 1},
-		expect{ExitException, 0, libkrun.StateReady, "", "stack overflow\n"}},
-	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "",
-		"bench.lua has no function run_iter\n"}},
-	{"no entry and strict", "setmetatable(_G, { __index = error })", []string{"1"}, run{iterations: 1},
-		expect{ExitNoEntry, 0, libkrun.StateReady, "", "bench.lua has no function run_iter\n"}},
-	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
-		libkrun.StateReady, "", "has no function run_iter"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
-		"cannot load the benchmark: cannot open /nowhere/bench.lua"}},
-	{"syntax", "function run_iter(n\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "cannot load the benchmark: "}},
-	{"exception at load", "local x = nil + 1\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "raised an exception while it was loaded: "}},
-	{"exit at load", "os.exit(5)\n", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "",
-		""}},
-	{"no parameter", goodLua, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"two parameters", goodLua, []string{"1", "2"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
-		"", "usage: "}},
-	{"text as parameter", goodLua, []string{"1e3"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew,
-		"", "usage: "}},
-	{"two signs", goodLua, []string{"--1"}, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
-		"usage: "}},
-	{"large parameter", goodLua, []string{"9007199254740994"}, run{iterations: 1},
-		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodLua, []string{"1"}, run{iterations: 1, noBuffer: true},
-		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"no library", goodLua, []string{"1"},
-		run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0,
-			libkrun.StateNew, "", "set KRUN_LIBRARY"}},
-}
+var luaCases = append(common(goodLua, 2000, "100", "1e3", "--1", "9007199254740994"),
+	prints("gets the parameter", "function run_iter(...) print(select('#', ...), ...) end", "-7", 2,
+		"1\t-7\n1\t-7\n"),
+	prints("largest parameter", "function run_iter(n) print(n == 2 ^ 53) end", "9007199254740992", 1,
+		"true\n"),
+	prints("undeclared variables forbidden", strictLua, "-0", 2, "0\n0\n"),
+	checks(checksumLua),
+	raises(raisingLua, "raised an exception in run_iter: "),
+	fails("everything replaced", greedyLua, ExitException, ": replaced all\n"),
+	fails("exception is a table", "function run_iter() error(setmetatable({}, {__tostring = error})) end",
+		ExitException, "in run_iter: table\n"),
+	fails("exception is nothing", "function run_iter() error() end", ExitException, "in run_iter: nil\n"),
+	fails("stack overflow", "function run_iter(n) return 1 + run_iter(n) end", ExitException,
+		"stack overflow\n"),
+	fails("no entry", "x = 1\n", ExitNoEntry, "bench.lua has no function run_iter\n"),
+	fails("no entry and strict", "setmetatable(_G, { __index = error })", ExitNoEntry,
+		"bench.lua has no function run_iter\n"),
+	fails("entry is no function", "run_iter = 1\n", ExitNoEntry, "has no function run_iter"),
+	fails("no file", "", ExitBenchmark, "cannot load the benchmark: cannot open /nowhere/bench.lua"),
+	fails("syntax", "function run_iter(n\n", ExitBenchmark, "cannot load the benchmark: "),
+	fails("exception at load", "local x = nil + 1\n", ExitBenchmark,
+		"raised an exception while it was loaded: "),
+	fails("exit at load", "os.exit(5)\n", 5, ""),
+)
 
 func luaRunner() string { return filepath.Join(built, "runners", "lua", "runner.lua") }
 
@@ -163,9 +135,6 @@ func TestLua(t *testing.T) {
 				testScripts(t, vm, "bench.lua", luaCases)
 				t.Run("libraries", func(t *testing.T) {
 					testScriptLibraries(t, vm, write(t, "bench.lua", goodLua))
-				})
-				t.Run("refused", func(t *testing.T) {
-					testScriptRefused(t, vm, write(t, "bench.lua", goodLua))
 				})
 				t.Run("default library", func(t *testing.T) {
 					testScriptDefault(t, vm, write(t, "bench.lua", goodLua))

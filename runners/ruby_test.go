@@ -73,55 +73,27 @@ end
 )
 
 // rubyCases run on every VM, with and without the extension.
-var rubyCases = []struct {
-	name   string
-	source string // "" for a file that is not there
-	args   []string
-	run    run
-	want   expect
-}{
-	{"measures", goodRuby, []string{"100"}, run{iterations: 20}, expect{0, 20, libkrun.StateDone, "", ""}},
-	{"stopped", goodRuby, []string{"100"}, run{iterations: 20, stopped: true}, expect{0, 0, libkrun.StateDone,
-		"", ""}},
-	{"is required", mainRuby, []string{"-7"}, run{iterations: 2}, expect{0, 2, libkrun.StateDone,
-		"bench.rb -7 true\nbench.rb -7 true\n", ""}},
-	{"method of main", "def self.run_iter(n)\n  puts n\nend\n", []string{"1"}, run{iterations: 1},
-		expect{0, 1, libkrun.StateDone, "1\n", ""}},
-	{"wrong checksum", checksumRuby, []string{"1"}, run{iterations: 10}, expect{1, 3, libkrun.StateReady,
-		"bad checksum\n", ""}},
-	{"exception", raisingRuby, []string{"1"}, run{iterations: 10}, expect{ExitException, 2,
-		libkrun.StateReady, "", "raised an exception in run_iter: ArgumentError: third\n"}},
-	{"names of Kernel", oddRuby, []string{"1"}, run{iterations: 1}, expect{ExitException, 0,
-		libkrun.StateReady, "", "raised an exception in run_iter: IOError: caf\xff\n"}},
-	{"stack overflow", "def run_iter(n)\n  run_iter(n)\nend\n", []string{"1"}, run{iterations: 1},
-		expect{ExitException, 0, libkrun.StateReady, "", "raised an exception in run_iter: "}},
-	{"no message", "def run_iter(n)\n  raise StandardError, ''\nend\n", []string{"1"}, run{iterations: 1},
-		expect{ExitException, 0, libkrun.StateReady, "", "in run_iter: StandardError: "}},
-	{"no entry", "x = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0, libkrun.StateReady, "",
-		"has no function run_iter"}},
-	{"entry is no function", "run_iter = 1\n", []string{"1"}, run{iterations: 1}, expect{ExitNoEntry, 0,
-		libkrun.StateReady, "", "has no function run_iter"}},
-	{"no file", "", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0, libkrun.StateReady, "",
-		"cannot read the benchmark"}},
-	{"syntax", "def run_iter(n\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "raised an exception while it was loaded: SyntaxError: "}},
-	{"exception at load", "1 / 0\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "raised an exception while it was loaded: ZeroDivisionError: divided by 0"}},
-	{"missing library", "require 'nowhere'\n", []string{"1"}, run{iterations: 1}, expect{ExitBenchmark, 0,
-		libkrun.StateReady, "", "raised an exception while it was loaded: LoadError: "}},
-	{"exit at load", "exit 5\n", []string{"1"}, run{iterations: 1}, expect{5, 0, libkrun.StateReady, "", ""}},
-	{"no parameter", goodRuby, nil, run{iterations: 1}, expect{ExitUsage, 0, libkrun.StateNew, "",
-		"usage: "}},
-	{"two parameters", goodRuby, []string{"1", "2"}, run{iterations: 1},
-		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"text as parameter", goodRuby, []string{"1\nten"}, run{iterations: 1},
-		expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}},
-	{"no buffer", goodRuby, []string{"1"}, run{iterations: 1, noBuffer: true},
-		expect{ExitInit, 0, libkrun.StateNew, "", "krun_init: the descriptor"}},
-	{"no library", goodRuby, []string{"1"},
-		run{iterations: 1, env: []string{"KRUN_LIBRARY=/nowhere/libkrun.so"}}, expect{ExitLibrary, 0,
-			libkrun.StateNew, "", "set KRUN_LIBRARY"}},
-}
+var rubyCases = append(common(goodRuby, 20, "100", "1\nten"),
+	prints("is required", mainRuby, "-7", 2, "bench.rb -7 true\nbench.rb -7 true\n"),
+	prints("method of main", "def self.run_iter(n)\n  puts n\nend\n", "1", 1, "1\n"),
+	checks(checksumRuby),
+	raises(raisingRuby, "raised an exception in run_iter: ArgumentError: third\n"),
+	fails("names of Kernel", oddRuby, ExitException, "raised an exception in run_iter: IOError: caf\xff\n"),
+	fails("stack overflow", "def run_iter(n)\n  run_iter(n)\nend\n", ExitException,
+		"raised an exception in run_iter: "),
+	fails("no message", "def run_iter(n)\n  raise StandardError, ''\nend\n", ExitException,
+		"in run_iter: StandardError: "),
+	fails("no entry", "x = 1\n", ExitNoEntry, "has no function run_iter"),
+	fails("entry is no function", "run_iter = 1\n", ExitNoEntry, "has no function run_iter"),
+	fails("no file", "", ExitBenchmark, "cannot read the benchmark"),
+	fails("syntax", "def run_iter(n\n", ExitBenchmark,
+		"raised an exception while it was loaded: SyntaxError: "),
+	fails("exception at load", "1 / 0\n", ExitBenchmark,
+		"raised an exception while it was loaded: ZeroDivisionError: divided by 0"),
+	fails("missing library", "require 'nowhere'\n", ExitBenchmark,
+		"raised an exception while it was loaded: LoadError: "),
+	fails("exit at load", "exit 5\n", 5, ""),
+)
 
 func TestRuby(t *testing.T) {
 	needBuilt(t)
@@ -134,18 +106,10 @@ func TestRuby(t *testing.T) {
 			vm := []string{path, runner}
 			t.Run(name+how, func(t *testing.T) {
 				t.Parallel()
-				for _, test := range rubyCases {
-					t.Run(test.name, func(t *testing.T) {
-						file := "/nowhere/bench.rb"
-						if test.source != "" {
-							file = write(t, "bench.rb", test.source)
-						}
-						test.run.argv = slices.Concat(vm, []string{file}, test.args)
-						test.run.do(t).check(t, test.want)
-					})
-				}
-				t.Run("wrong library", func(t *testing.T) { testRubyLibrary(t, vm) })
-				t.Run("failing library", func(t *testing.T) { testRubyMeasure(t, vm) })
+				testScripts(t, vm, "bench.rb", rubyCases)
+				t.Run("libraries", func(t *testing.T) {
+					testScriptLibraries(t, vm, write(t, "bench.rb", goodRuby))
+				})
 				t.Run("of Krun", func(t *testing.T) { testRubyOfKrun(t, vm) })
 			})
 		}
@@ -176,48 +140,6 @@ func testRubyOfKrun(t *testing.T, vm []string) {
 		check(t, expect{0, 2, libkrun.StateDone, "other third main 1\nother third main 2\n", ""})
 	run{argv: slices.Concat(vm, []string{file, "99"}), iterations: 2}.do(t).
 		check(t, expect{1, 0, libkrun.StateReady, "other third main 1\nbad checksum: 4851 vs 4950\n", ""})
-}
-
-// testRubyLibrary runs the runner with unusable libraries.
-func testRubyLibrary(t *testing.T, vm []string) {
-	file := write(t, "bench.rb", goodRuby)
-	functions := "void *krun_init, *krun_should_stop, *krun_begin, *krun_end, *krun_done, *krun_strerror;"
-	for source, complaint := range map[string]string{
-		"int other(void) { return 1; }":                        "cannot load libkrun",
-		functions + " int krun_version(void) { return 1000; }": "interface version 1000, this runner needs 1",
-	} {
-		r := run{argv: slices.Concat(vm, []string{file, "1"}), iterations: 1,
-			env: []string{"KRUN_LIBRARY=" + compile(t, source)}}
-		r.do(t).check(t, expect{ExitLibrary, 0, libkrun.StateNew, "", complaint})
-	}
-}
-
-// testRubyMeasure runs the runner with a library whose krun_end or krun_done fails, and with one
-// whose handle is not a small number. The benchmark prints that it ran.
-func testRubyMeasure(t *testing.T, vm []string) {
-	file := write(t, "bench.rb", "def run_iter(n)\n  puts n\nend\n")
-	const library = `
-		#define HANDLE ((void *)0x7ffffffffffffff0)
-		static int calls;
-		int krun_version(void) { return 1; }
-		int krun_init(void **k) { *k = HANDLE; return 0; }
-		int krun_should_stop(void *k) { return k != HANDLE || calls > 0; }
-		int krun_begin(void *k) { return k == HANDLE ? 0 : -1; }
-		int krun_end(void *k) { calls++; return k == HANDLE ? END : -1; }
-		int krun_done(void *k) { return k == HANDLE ? DONE : -1; }
-		const char *krun_strerror(int code) { return code == -11 ? "eleven" : "?"; }
-	`
-	for codes, want := range map[string]expect{
-		"#define END 0\n#define DONE 0\n": {0, 0, libkrun.StateNew, "3\n", ""},
-		"#define END -11\n#define DONE 0\n": {ExitMeasure, 0, libkrun.StateNew, "3\n",
-			"krun_begin or krun_end: eleven\n"},
-		"#define END 0\n#define DONE -11\n": {ExitMeasure, 0, libkrun.StateNew, "3\n",
-			"krun_begin or krun_end: eleven\n"},
-	} {
-		r := run{argv: slices.Concat(vm, []string{file, "3"}), iterations: 1,
-			env: []string{"KRUN_LIBRARY=" + compile(t, codes+library)}}
-		r.do(t).check(t, want)
-	}
 }
 
 // TestRubyExtension: on CRuby the calls are those of the extension if it exists.
