@@ -146,15 +146,14 @@ func (s *Server) known(ctx context.Context, name, subject string, role access.Ro
 }
 
 // removeUser removes a user, so that the name can log in otherwise.
-func (s *Server) removeUser(w http.ResponseWriter, r *http.Request) {
+func (s *Server) removeUser(_ http.ResponseWriter, r *http.Request) (any, error) {
 	name := r.PathValue("name")
-	if s.govern(w, r, name, func(tx *sql.Tx) error { return s.DB.RemoveUser(r.Context(), tx, name) }) {
-		s.answer(w, r, http.StatusOK, map[string]string{"removed": name})
-	}
+	return words{"removed": name}, s.govern(r, name,
+		func(tx *sql.Tx) error { return s.DB.RemoveUser(r.Context(), tx, name) })
 }
 
 // setRole changes the role of a user, whose tokens permit no more than it from then on.
-func (s *Server) setRole(w http.ResponseWriter, r *http.Request) {
+func (s *Server) setRole(w http.ResponseWriter, r *http.Request) (any, error) {
 	var message api.RoleMessage
 	err := s.read(w, r, &message)
 	name, role := r.PathValue("name"), access.Role(message.Role)
@@ -162,17 +161,15 @@ func (s *Server) setRole(w http.ResponseWriter, r *http.Request) {
 		err = refuse(fmt.Errorf("the role must be %s, %s or %s", access.Reader, access.User, access.Admin))
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
-	if s.govern(w, r, name, func(tx *sql.Tx) error { return s.DB.SetRole(r.Context(), tx, name, role) }) {
-		s.answer(w, r, http.StatusOK, map[string]string{"name": name, "role": message.Role})
-	}
+	return words{"name": name, "role": message.Role}, s.govern(r, name,
+		func(tx *sql.Tx) error { return s.DB.SetRole(r.Context(), tx, name, role) })
 }
 
-// govern changes another user for an admin, and reports whether it did; else it has answered.
-func (s *Server) govern(w http.ResponseWriter, r *http.Request, name string, do func(*sql.Tx) error) bool {
-	err := s.DB.Govern(r.Context(), access.From(r.Context()), access.Admin,
+// govern changes another user for an admin.
+func (s *Server) govern(r *http.Request, name string, do func(*sql.Tx) error) error {
+	return s.DB.Govern(r.Context(), access.From(r.Context()), access.Admin,
 		func(tx *sql.Tx, who access.Identity) error {
 			if who.Name == name {
 				return failure{http.StatusConflict,
@@ -180,10 +177,6 @@ func (s *Server) govern(w http.ResponseWriter, r *http.Request, name string, do 
 			}
 			return do(tx)
 		})
-	if err != nil {
-		s.fail(w, r, err)
-	}
-	return err == nil
 }
 
 // providerPatience is how long the provider may take to answer, if OIDCConfig does not say it.

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -29,17 +28,14 @@ import (
 )
 
 // join registers a machine and answers with its token.
-func (s *Server) join(w http.ResponseWriter, r *http.Request) {
+func (s *Server) join(w http.ResponseWriter, r *http.Request) (any, error) {
 	var request api.JoinRequest
 	if err := s.read(w, r, &request); err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
 	if !api.ValidMachine(request.Name) || request.Pool != "" && !api.ValidMachine(request.Pool) {
-		s.fail(w, r, refuse(fmt.Errorf("the machine's name %.80q or pool %.80q: use 1 to 64 letters, "+
-			"digits, dots, hyphens and underscores; krunctl hub join has --name", request.Name,
-			request.Pool)))
-		return
+		return nil, refuse(fmt.Errorf("the machine's name %.80q or pool %.80q: use 1 to 64 letters, "+
+			"digits, dots, hyphens and underscores; krunctl hub join has --name", request.Name, request.Pool))
 	}
 	var answer api.JoinAnswer
 	err := s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
@@ -51,11 +47,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		}
 		return err
 	})
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.answer(w, r, http.StatusOK, answer)
+	return answer, err
 }
 
 // recently is how long ago a machine joined or was seen whose place another one does not take
@@ -79,8 +71,10 @@ func (s *Server) replaces(ctx context.Context, tx *sql.Tx, request api.JoinReque
 	}
 	seen, last, what := "", m.Joined, "joined at "+m.Joined.UTC().Format(time.RFC3339)
 	if !m.LastSeen.IsZero() {
-		seen = m.LastSeen.UTC().Format(time.RFC3339)
-		last, what = later(last, m.LastSeen), "was seen last at "+seen
+		if seen = m.LastSeen.UTC().Format(time.RFC3339); m.LastSeen.After(last) {
+			last = m.LastSeen
+		}
+		what = "was seen last at " + seen
 	}
 	if !request.Replace && (len(running) > 0 || s.DB.Now().Sub(last) < recently) {
 		if len(running) > 0 {
@@ -113,59 +107,18 @@ func (s *Server) mayReplace(ctx context.Context, m database.Machine, former stri
 	return nil
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
 // ship stores what a machine sends: first the contents, then, in one transaction, what refers to
 // them. The answer follows the commit, and gives an idle machine something to begin.
-func (s *Server) ship(w http.ResponseWriter, r *http.Request) {
-	receipt, err := s.receive(w, r)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.answer(w, r, http.StatusOK, receipt)
-}
-
-// senders are the machines of which a request is being received: one of each at a time, so that
-// what a machine can hold is bounded.
-type senders struct {
-	mu   sync.Mutex
-	busy map[string]bool
-}
-
-// add adds a machine, and reports whether it was not there.
-func (s *senders) add(machine string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.busy[machine] {
-		return false
-	}
-	if s.busy == nil {
-		s.busy = map[string]bool{}
-	}
-	s.busy[machine] = true
-	return true
-}
-
-func (s *senders) remove(machine string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.busy, machine)
-}
+func (s *Server) ship(w http.ResponseWriter, r *http.Request) (any, error) { return s.receive(w, r) }
 
 // receive receives all of a shipment before it takes anything that others wait for.
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Receipt, err error) {
 	machine := access.From(r.Context())
-	if !s.receiving.add(machine.ID) {
+	if _, busy := s.receiving.LoadOrStore(machine.ID, true); busy {
 		return receipt, failure{http.StatusServiceUnavailable,
 			"another request of this machine is being received; send this one again when it has ended"}
 	}
-	defer s.receiving.remove(machine.ID)
+	defer s.receiving.Delete(machine.ID)
 	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, api.MaxShip))
 	head, err := api.ReadHead(body)
 	if err != nil {
@@ -425,37 +378,30 @@ func ownID(machine string, x api.ShippedExperiment) string {
 func (s *Server) queue() jobs.Queue { return jobs.Queue{DB: s.DB} }
 
 // have lists which records the hub has of a machine's experiment.
-func (s *Server) have(w http.ResponseWriter, r *http.Request) {
+func (s *Server) have(_ http.ResponseWriter, r *http.Request) (any, error) {
 	after, err := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	if err != nil {
-		s.fail(w, r, refuse(errors.New("after is no number")))
-		return
+		return nil, refuse(errors.New("after is no number"))
 	}
 	rows, err := s.DB.Records(r.Context(), r.FormValue("experiment"), access.From(r.Context()).ID, after,
 		api.MaxEntries)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
 	list := []api.Have{}
 	for _, row := range rows {
 		list = append(list, api.Have{Seq: row.Seq, Slot: int(row.Slot), Attempt: int(row.Attempt),
 			Hash: row.Blob})
 	}
-	s.answer(w, r, http.StatusOK, list)
+	return list, err
 }
 
 // blob sends a content to a machine that has a share of an experiment with this bundle.
-func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
+func (s *Server) blob(w http.ResponseWriter, r *http.Request) (any, error) {
 	hash := r.PathValue("hash")
 	if ok, err := s.DB.MayFetch(r.Context(), hash, access.From(r.Context()).ID); err != nil || !ok {
-		s.fail(w, r, errors.Join(err, fmt.Errorf("blob %.64q: %w", hash, database.ErrMissing)))
-		return
+		return nil, errors.Join(err, fmt.Errorf("blob %.64q: %w", hash, database.ErrMissing))
 	}
 	content, err := s.Store.Get(r.Context(), hash)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
 	defer content.Close() //nolint:errcheck // it was only read
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -463,4 +409,5 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
 		s.Log.Warn("a blob was not sent whole", "hash", hash, "error", err)
 		panic(http.ErrAbortHandler) // so that the machine does not take it for whole
 	}
+	return nil, nil
 }

@@ -15,8 +15,8 @@ import (
 )
 
 // openapi answers with the OpenAPI document of the operations.
-func (s *Server) openapi(w http.ResponseWriter, r *http.Request) {
-	s.answer(w, r, http.StatusOK, OpenAPI(s.Operations()))
+func (s *Server) openapi(http.ResponseWriter, *http.Request) (any, error) {
+	return OpenAPI(s.Operations()), nil
 }
 
 // object is a JSON object of the document.

@@ -46,7 +46,7 @@ type Server struct {
 	// BundleBytes is how much a user may send of bundles on a day; 0: as usual.
 	BundleBytes int64
 
-	receiving senders
+	receiving sync.Map            // ids of machines of which a request is being received: one of each
 	parsing   chan struct{}       // one for each that is parsed
 	memory    *semaphore.Weighted // see memoryBytes
 	oidcLock  sync.Mutex
@@ -92,12 +92,11 @@ func (s *Server) Routes() []Route {
 // Operations is the API, which [OpenAPI] describes.
 func (s *Server) Operations() []pages.Operation {
 	const id, bytes = api.PathExperiments + "/{id}", "application/octet-stream"
-	type words = map[string]string
 	list := s.Pages.Operations()
 	for _, o := range []struct {
 		pattern      string
 		role         access.Role
-		handler      http.HandlerFunc
+		do           action
 		summary      string
 		body, answer any
 	}{
@@ -127,7 +126,7 @@ func (s *Server) Operations() []pages.Operation {
 			query = []string{"experiment", "after"}
 		}
 		list = append(list, pages.Operation{Route: pages.Route{Pattern: o.pattern, Role: o.role,
-			Handler: o.handler}, Summary: o.summary, Query: query, Body: o.body, Answer: o.answer})
+			Handler: s.handler(o.do)}, Summary: o.summary, Query: query, Body: o.body, Answer: o.answer})
 	}
 	return list
 }
@@ -281,12 +280,38 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	s.answer(w, r, code, map[string]string{"error": text})
+	s.answer(w, r, code, words{"error": text})
 }
 
 // browser reports whether a page is asked for, not a document of the API.
 func browser(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// words is a short answer.
+type words map[string]string
+
+// action does what is asked for. It returns the document to send, nil if it has sent the answer
+// itself, or an error before it has sent anything.
+type action func(http.ResponseWriter, *http.Request) (document any, err error)
+
+// created is a document about what was made.
+type created struct{ document any }
+
+func (s *Server) handler(do action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		code := http.StatusOK
+		document, err := do(w, r)
+		if made, ok := document.(created); ok {
+			code, document = http.StatusCreated, made.document
+		}
+		switch {
+		case err != nil:
+			s.fail(w, r, err)
+		case document != nil:
+			s.answer(w, r, code, document)
+		}
+	}
 }
 
 // answer sends a document.
@@ -309,7 +334,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, message any) error
 }
 
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
-	s.answer(w, r, http.StatusOK, map[string]string{"status": "ok"})
+	s.answer(w, r, http.StatusOK, words{"status": "ok"})
 }
 
 // readiness is what was found when it was tried last whether the database and the store can be
@@ -342,7 +367,7 @@ func (s *Server) ready(ctx context.Context) error {
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.ready(r.Context()) != nil {
 		s.answer(w, r, http.StatusServiceUnavailable,
-			map[string]string{"error": "not ready; the log has the reason"})
+			words{"error": "not ready; the log has the reason"})
 		return
 	}
 	s.healthz(w, r)

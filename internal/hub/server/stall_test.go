@@ -102,10 +102,12 @@ func TestOneRequestOfAMachine(t *testing.T) {
 }
 
 // TestStalledBodies: a connection whose sender stalls is cut off, whatever was asked for, and by
-// whom.
+// whom. Meanwhile the hub takes the shipment of another machine: a machine that has a request that
+// stalls is refused, see TestOneRequestOfAMachine.
 func TestStalledBodies(t *testing.T) {
 	h := hubtest.New(t, func(s *server.Server) { s.Patience = 50 * time.Millisecond })
 	clients := []*api.Client{{URL: h.URL}, h.Machine(t, "lab1"), h.Client(t, "boss", access.Admin)}
+	other := h.Machine(t, "lab2")
 	var all sync.WaitGroup
 	for _, route := range h.Routes() {
 		method, path, _ := strings.Cut(route.Pattern, " ")
@@ -123,10 +125,10 @@ func TestStalledBodies(t *testing.T) {
 			}
 		}
 	}
-	all.Wait() // the end of each connection: without it, the test does not end
 	head, size := large(t)
-	slow := stall(t, clients[1], http.MethodPost, api.PathShip, size, head)
+	slow := stall(t, other, http.MethodPost, api.PathShip, size, head)
 	_, _ = io.Copy(io.Discard, slow) // ends, too
+	all.Wait()                       // the end of each connection: without it, the test does not end
 }
 
 // reset reports whether a connection was ended by the other side.

@@ -26,26 +26,21 @@ import (
 )
 
 // bundle stores a bundle after it was checked as a machine will check it.
-func (s *Server) bundle(w http.ResponseWriter, r *http.Request) {
+func (s *Server) bundle(w http.ResponseWriter, r *http.Request) (any, error) {
 	hash := r.PathValue("hash")
 	m, err := s.acceptBundle(w, r, hash)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
 	text, err := json.Marshal(m)
-	if err == nil {
-		err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
-			err := s.DB.AddBlob(r.Context(), tx, hash, r.ContentLength)
-			return errors.Join(err,
-				s.DB.PutBundle(r.Context(), tx, hash, access.From(r.Context()).Name, string(text)))
-		})
-	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
-	s.answer(w, r, http.StatusOK, map[string]string{"bundle": hash})
+	return words{"bundle": hash}, s.DB.Update(r.Context(), func(tx *sql.Tx) error {
+		err := s.DB.AddBlob(r.Context(), tx, hash, r.ContentLength)
+		return errors.Join(err,
+			s.DB.PutBundle(r.Context(), tx, hash, access.From(r.Context()).Name, string(text)))
+	})
 }
 
 // usualBundleBytes is how much a user may send of bundles on a day: 64 of the largest.
@@ -88,13 +83,13 @@ func (s *Server) acceptBundle(w http.ResponseWriter, r *http.Request, hash strin
 }
 
 // submit adds an experiment to the queue.
-func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
+func (s *Server) submit(w http.ResponseWriter, r *http.Request) (any, error) {
 	id, err := s.acceptSubmission(w, r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
-	s.answerState(w, r, id, http.StatusCreated)
+	state, err := s.state(r, id)
+	return created{state}, err
 }
 
 func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id string, err error) {
@@ -151,88 +146,68 @@ func (s *Server) complete(ctx context.Context, tx *sql.Tx, x *database.Experimen
 }
 
 // experiment answers with the state of an experiment.
-func (s *Server) experiment(w http.ResponseWriter, r *http.Request) {
-	s.answerState(w, r, r.PathValue("id"), http.StatusOK)
+func (s *Server) experiment(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.state(r, r.PathValue("id"))
 }
 
-func (s *Server) answerState(w http.ResponseWriter, r *http.Request, id string, code int) {
+func (s *Server) state(r *http.Request, id string) (any, error) {
 	x, err := s.DB.Experiment(r.Context(), id)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
 	state := api.State{ID: x.ID, Name: x.Name, Owner: x.Owner, State: x.State, Held: x.Held, Target: x.Target,
 		Machines: int(x.Parts), Priority: x.Priority, Shares: []api.ShareState{}}
-	err = s.DB.SharesIn(r.Context(), id, false, func(v database.ShareView) {
+	return &state, s.DB.SharesIn(r.Context(), id, false, func(v database.ShareView) {
 		one := api.ShareState{Machine: v.Host, Index: int(v.Index), State: v.State}
 		_ = json.Unmarshal([]byte(v.Status), &one.Progress) // it was written by this program
 		one.Progress, _ = one.Progress.Details()
 		state.Shares = append(state.Shares, one)
 	})
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.answer(w, r, code, state)
 }
 
-// mayChange refuses who is neither the owner of an experiment nor an admin.
-func mayChange(r *http.Request, x database.Experiment) error {
-	if access.From(r.Context()).Owns(x.Owner) {
-		return nil
+// own returns the experiment of a request. It refuses who is neither its owner nor an admin.
+func (s *Server) own(r *http.Request) (database.Experiment, error) {
+	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
+	if err == nil && !access.From(r.Context()).Owns(x.Owner) {
+		err = failure{http.StatusForbidden, fmt.Sprintf(
+			"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)}
 	}
-	return failure{http.StatusForbidden, fmt.Sprintf(
-		"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)}
+	return x, err
 }
 
 // request passes a request on to the machines of an experiment.
-func (s *Server) request(w http.ResponseWriter, r *http.Request) {
+func (s *Server) request(w http.ResponseWriter, r *http.Request) (any, error) {
 	var message api.RequestMessage
 	if err := s.read(w, r, &message); err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
-	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
+	x, err := s.own(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	if err := mayChange(r, x); err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
 	if !slices.Contains([]string{api.RequestHold, api.RequestResume, api.RequestStop}, message.Request) {
-		s.fail(w, r, refuse(errors.New("the request must be hold, resume or stop")))
-		return
+		return nil, refuse(errors.New("the request must be hold, resume or stop"))
 	}
 	err = s.DB.Update(r.Context(), func(tx *sql.Tx) error {
 		return s.queue().Request(r.Context(), tx, x.ID, message.Request)
 	})
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
-	s.answerState(w, r, x.ID, http.StatusOK)
+	return s.state(r, x.ID)
 }
 
 // remove deletes an experiment from the hub.
-func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
-	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
-	if err == nil {
-		err = mayChange(r, x)
-	}
-	if err == nil {
-		err = s.Pages.Delete(r.Context(), x.ID, access.From(r.Context()).Name)
-	}
+func (s *Server) remove(_ http.ResponseWriter, r *http.Request) (any, error) {
+	x, err := s.own(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
-	s.answer(w, r, http.StatusOK, map[string]string{"deleted": x.ID})
+	return words{"deleted": x.ID}, s.Pages.Delete(r.Context(), x.ID, access.From(r.Context()).Name)
 }
 
 // results sends what the machines have shipped of an experiment as a tar archive.
-func (s *Server) results(w http.ResponseWriter, r *http.Request) {
+func (s *Server) results(w http.ResponseWriter, r *http.Request) (any, error) {
 	id := r.PathValue("id")
 	dir, err := s.Pages.Directory(r.Context(), id)
 	if err == nil {
@@ -241,8 +216,7 @@ func (s *Server) results(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
 	w.Header().Set("Content-Type", "application/x-tar")
 	out := tar.NewWriter(w)
@@ -260,6 +234,7 @@ func (s *Server) results(w http.ResponseWriter, r *http.Request) {
 		s.Log.Warn("results were not sent whole", "experiment", r.PathValue("id"), "error", err)
 		panic(http.ErrAbortHandler) // so that the client does not take them for whole
 	}
+	return nil, nil
 }
 
 func addFile(out *tar.Writer, name, as string) error {
