@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
@@ -130,7 +131,11 @@ func (a *app) record(args []string, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	rec, err := results.Skim(a.fsys, file, o.series)
+	packed, err := durable.ReadFile(a.fsys, file)
+	var rec results.Record
+	if err == nil {
+		rec, err = results.Decode(packed)
+	}
 	var where *fs.PathError
 	switch {
 	case errors.As(err, &where):
@@ -139,7 +144,7 @@ func (a *app) record(args []string, o showOptions) error {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if o.format == "json" {
-		return results.Copy(a.stdout, a.fsys, file)
+		return results.Copy(a.stdout, packed)
 	}
 	a.console().Record(rec)
 	if o.series {

@@ -128,6 +128,15 @@ func Decode(packed []byte) (Record, error) {
 	return r, nil
 }
 
+// Copy writes the document in a record's file, which Decode accepts, to w unchanged.
+func Copy(w io.Writer, packed []byte) error {
+	text, err := decompress(packed)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	return err
+}
+
 // formatOf parses the format number at the beginning of a record's file.
 func formatOf(packed io.Reader) (int, error) {
 	zip, err := gzip.NewReader(packed)

@@ -156,46 +156,25 @@ func (r Record) Usable() error {
 // Check returns how r contradicts itself. Such a record can be stored and read, but should not be
 // analyzed.
 func (r Record) Check() error {
-	s := shape{starts: len(r.StartNS), done: len(r.WallNS)}
-	if r.StartNS == nil {
-		s.starts = -1
-	}
-	s.negative = slices.IndexFunc(r.WallNS, func(ns int64) bool { return ns < 0 })
-	if s.negative >= 0 {
-		s.negativeNS = r.WallNS[s.negative]
-	}
-	for _, c := range r.Columns {
-		s.columns = append(s.columns, c.Len())
-	}
-	return r.check(s)
-}
-
-// shape is what Check needs to know about the series of a record.
-type shape struct {
-	starts, done int // number of start stamps, -1 for null; number of iterations
-	negative     int // the first iteration with a negative time; negative if there is none
-	negativeNS   int64
-	columns      []int // number of values of each column
-}
-
-func (r Record) check(s shape) error {
 	var problems []error
 	add := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if err := r.checkIdentity(); err != nil {
 		problems = append(problems, err)
 	}
-	if s.starts >= 0 && s.starts != s.done {
-		add("%d start stamps for %d iterations", s.starts, s.done)
+	done := len(r.WallNS)
+	if r.StartNS != nil && len(r.StartNS) != done {
+		add("%d start stamps for %d iterations", len(r.StartNS), done)
 	}
-	if s.done > r.Iterations {
-		add("%d of %d planned iterations done", s.done, r.Iterations)
+	if done > r.Iterations {
+		add("%d of %d planned iterations done", done, r.Iterations)
 	}
-	if s.negative >= 0 && r.Outcome == Completed { // else the benchmark wrote it, and the reasons name it
-		add("iteration %d took %d ns", s.negative, s.negativeNS)
+	negative := slices.IndexFunc(r.WallNS, func(ns int64) bool { return ns < 0 })
+	if negative >= 0 && r.Outcome == Completed { // else the benchmark wrote it, and the reasons name it
+		add("iteration %d took %d ns", negative, r.WallNS[negative])
 	}
-	for i, c := range r.Columns {
-		if s.columns[i] != s.done {
-			add("column %s has %d values for %d iterations", c.Name, s.columns[i], s.done)
+	for _, c := range r.Columns {
+		if c.Len() != done {
+			add("column %s has %d values for %d iterations", c.Name, c.Len(), done)
 		}
 	}
 	if r.Pexec < 1 {

@@ -16,7 +16,7 @@ import (
 )
 
 // Record writes a record for people.
-func (out *Console) Record(r results.Skimmed) {
+func (out *Console) Record(r results.Record) {
 	out.Line("record", "slot %d, attempt %d: %s, process execution %d", r.Slot, r.Attempt, r.Key, r.Pexec)
 	out.Line("outcome", "%s", r.Outcome)
 	for _, reason := range r.Reasons {
@@ -24,22 +24,22 @@ func (out *Console) Record(r results.Skimmed) {
 	}
 	out.Line("experiment", "%s on %s, by krund %s", r.Experiment, r.Host, r.Krund)
 	out.Line("started", "%s, reboot %s, boot %s", r.Started.Format(time.RFC3339Nano), r.Reboot, r.BootID)
-	out.Line("iterations", "%d of %d, parameter %d", r.Wall.Len(), r.Iterations, r.Parameter)
+	out.Line("iterations", "%d of %d, parameter %d", len(r.WallNS), r.Iterations, r.Parameter)
 	if w := r.Watcher; w != nil {
 		out.Line("watcher", "on CPU %d%s", w.CPU, inBrackets(w.Problem))
 		if w.Stop != nil {
 			out.list([]string{warmupText(*w.Stop)})
 		}
 	}
-	if text := wallText(r.Wall); text != "" {
+	if text := wallText(r.WallNS); text != "" {
 		out.Line("wall", "%s", text)
 	}
 	out.Line("clock", "%s, counters %s%s", r.Clock, r.CounterSource, inBrackets(r.CounterReason))
 	if text := startupText(r.Startup); text != "" {
 		out.Line("start-up", "%s", text)
 	}
-	for i, c := range r.Columns {
-		out.Line("column", "%s, %s, %d values%s", c.Label(), c.Kind, r.ColumnLengths[i], inBrackets(c.Unit))
+	for _, c := range r.Columns {
+		out.Line("column", "%s, %s, %d values%s", c.Label(), c.Kind, c.Len(), inBrackets(c.Unit))
 	}
 	if r.Instrument != "" || len(r.Events) > 0 {
 		out.Line("events", "%d, %d lost; %s", len(r.Events), r.EventsLost,
@@ -238,17 +238,16 @@ func frequencyText(f results.Frequency) string {
 	return text
 }
 
-func wallText(wall *results.Packed) string {
-	n := wall.Len()
+func wallText(wall []int64) string {
+	n := len(wall)
 	if n == 0 {
 		return ""
 	}
 	sorted := make([]float64, 0, n)
 	sum := 0.0
-	for v := range wall.All() {
-		w := float64(int64(v)) //nolint:gosec // it was one
-		sorted = append(sorted, w)
-		sum += w
+	for _, ns := range wall {
+		sorted = append(sorted, float64(ns))
+		sum += float64(ns)
 	}
 	first := sorted[0]
 	slices.Sort(sorted)

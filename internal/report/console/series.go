@@ -8,25 +8,19 @@ import (
 )
 
 // Series writes a row for each iteration, numbered from 0 as in exports.
-func (out *Console) Series(r results.Skimmed) {
+func (out *Console) Series(r results.Record) {
 	columns := []string{">iteration", ">start", ">wall"}
 	for _, c := range r.Columns {
 		columns = append(columns, ">"+c.Label())
 	}
+	stamps := []results.Column{{Values: r.StartNS}, {Values: r.WallNS}}
+	series := append(stamps, r.Columns...)
 	row := make([]string, len(columns))
 	rows := func(yield func([]string) bool) {
-		cells := []func() string{cellsOf(r.Start, results.StampText), cellsOf(r.Wall, results.StampText)}
-		for i, c := range r.Columns {
-			text := results.ValueText
-			if c.Kind == results.KindCounter {
-				text = results.CountText
-			}
-			cells = append(cells, cellsOf(r.Series[i], text))
-		}
-		for i := range r.Wall.Len() {
+		for i := range r.WallNS {
 			row[0] = strconv.Itoa(i)
-			for j, next := range cells {
-				row[1+j] = orDash(next())
+			for j, c := range series {
+				row[1+j] = orDash(c.Text(i))
 			}
 			if !yield(row) {
 				return
@@ -35,16 +29,4 @@ func (out *Console) Series(r results.Skimmed) {
 	}
 	out.print("start and wall in ns\n")
 	display.LongTable(out.w, columns, rows)
-}
-
-// cellsOf returns a function that returns the values of a series as texts one by one, and "" after
-// the last.
-func cellsOf(p *results.Packed, text func(uint64) string) func() string {
-	next := p.Cursor()
-	return func() string {
-		if v, ok := next(); ok {
-			return text(v)
-		}
-		return ""
-	}
 }
