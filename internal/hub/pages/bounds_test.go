@@ -37,13 +37,12 @@ func worst(t *testing.T) (status, progress, details string) {
 
 // TestPagesAreBounded: whatever machines say, and however many there are, no page is large, and
 // each machine is on one page of the list.
-func TestPagesAreBounded(t *testing.T) { dbtest.OnEach(t, testPagesAreBounded) }
+func TestPagesAreBounded(t *testing.T) { onEach(t, testPagesAreBounded) }
 
-func testPagesAreBounded(t *testing.T, at string) {
+func testPagesAreBounded(t *testing.T, h *testHub) {
 	if testing.Short() {
 		t.Skip("makes the largest pages")
 	}
-	h := newTestHub(t, at, fakeKrunctl)
 	const machines, parts, most = 450, 60, 2 << 20
 	status, progress, details := worst(t)
 	facts := must.Get(json.Marshal(map[string]string{"cpu": strings.Repeat("<", api.MaxFacts-3)}))(t)

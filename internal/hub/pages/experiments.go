@@ -245,8 +245,7 @@ func (page *ExperimentPage) addFailures(p api.Progress, machine Link) {
 		if len(page.Failures) == mostFailures {
 			break
 		}
-		page.Failures = append(page.Failures, Failure{Machine: machine, Slot: f.Slot, Attempt: f.Attempt,
-			Key: f.Key, Outcome: f.Outcome, Reason: f.Reason})
+		page.Failures = append(page.Failures, Failure{Failure: f, Machine: machine})
 	}
 }
 
@@ -295,7 +294,7 @@ func (p *Pages) stop(r *http.Request, tx *sql.Tx) (string, error) {
 }
 
 // remove deletes an experiment after it was confirmed.
-func (p *Pages) remove(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) remove(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	confirmed := r.PostFormValue("confirm") == "yes"
 	x, err := p.own(r)
@@ -305,11 +304,10 @@ func (p *Pages) remove(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = p.Delete(r.Context(), x.ID, access.From(r.Context()).Name)
 	}
-	if err != nil {
-		p.fail(w, r, err)
-		return
+	if err == nil {
+		http.Redirect(w, r, "/experiments", http.StatusSeeOther)
 	}
-	http.Redirect(w, r, "/experiments", http.StatusSeeOther)
+	return err
 }
 
 // Delete removes an experiment from the hub, and what was made of it. by is who wants that.

@@ -99,7 +99,7 @@ func cutKey(k *history.KeyHistory, kept map[int]int, within func(int) bool, shif
 }
 
 // values sends the values of a name's keys as `krunctl history -f csv` writes them.
-func (p *Pages) values(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) values(w http.ResponseWriter, r *http.Request) error {
 	const most = 1000 // keys
 	page := HistoryPage{Name: r.PathValue("name"), Key: r.FormValue("key"), Machine: r.FormValue("machine"),
 		From: r.FormValue("from"), To: r.FormValue("to")}
@@ -109,24 +109,23 @@ func (p *Pages) values(w http.ResponseWriter, r *http.Request) {
 		err = report.HistoryCSV(&text, h)
 	}
 	if err != nil {
-		p.fail(w, r, err)
-		return
+		return err
 	}
 	secure(w.Header(), Policy)
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	_, _ = text.WriteTo(w) // the browser may have gone
+	return nil
 }
 
 // badge sends a small picture of a series: its last level, and its last change.
-func (p *Pages) badge(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) badge(w http.ResponseWriter, r *http.Request) error {
 	list, err := p.db.Series(r.Context(), database.SeriesFilter{Name: r.PathValue("name"),
 		Key: r.FormValue("key"), Machine: r.FormValue("machine")}, 0, 1)
 	if err == nil && len(list) == 0 {
 		err = fmt.Errorf("series of history %s: %w", clean(r.PathValue("name")), database.ErrMissing)
 	}
 	if err != nil {
-		p.fail(w, r, err)
-		return
+		return err
 	}
 	s := SeriesRow{Series: list[0]}
 	const color, letter, margin = "#0072b2", 7, 12
@@ -142,6 +141,7 @@ func (p *Pages) badge(w http.ResponseWriter, r *http.Request) {
 		`<rect x="%d" width="%d" height="20" fill="%s"/><g fill="#fff" text-anchor="middle">`+
 		`<text x="%d" y="14">%s</text><text x="%d" y="14">%s</text></g></svg>`, a+b, escaped(left),
 		escaped(right), a, a, b, color, a/2, escaped(left), a+b/2, escaped(right))
+	return nil
 }
 
 func escaped(s string) string { return display.Clip(template.HTMLEscapeString(s), mostText) }

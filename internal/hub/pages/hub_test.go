@@ -104,6 +104,43 @@ func (h *testHub) update(do func(tx *sql.Tx) error) {
 	must.Do(h.t, h.db.Update(h.t.Context(), do))
 }
 
+// token returns a new token.
+func (h *testHub) token(role access.Role, owner string) (token string) {
+	h.t.Helper()
+	h.update(func(tx *sql.Tx) (err error) {
+		token, err = h.db.AddToken(h.t.Context(), tx, database.Token{Role: role, Owner: owner})
+		return err
+	})
+	return token
+}
+
+// post is a form that someone sends, and the status of the answer.
+type post struct {
+	who        access.Identity
+	path, form string
+	status     int
+}
+
+func (h *testHub) posts(list ...post) {
+	h.t.Helper()
+	for _, p := range list {
+		h.who = p.who
+		response, text := h.do(http.MethodPost, p.path, must.Get(url.ParseQuery(p.form))(h.t))
+		must.Equal(h.t, response.StatusCode, p.status, p.who.Name, p.path, p.form, response.Status, text)
+	}
+}
+
+// onEach runs a test with the pages of each database.
+func onEach(t *testing.T, test func(*testing.T, *testHub)) {
+	dbtest.OnEach(t, func(t *testing.T, at string) { test(t, newTestHub(t, at, fakeKrunctl)) })
+}
+
+var (
+	boss  = access.Identity{Name: "boss", Role: access.Admin}
+	anna  = access.Identity{Name: "anna", Role: access.User}
+	berta = access.Identity{Name: "berta", Role: access.User}
+)
+
 // record ships a record of e1.
 func (h *testHub) record(slot int64) {
 	h.t.Helper()
@@ -140,8 +177,7 @@ func (h *testHub) do(method, path string, form url.Values) (*http.Response, stri
 
 // TestIncomplete: an experiment that ended although executions failed is not well.
 func TestIncomplete(t *testing.T) {
-	dbtest.OnEach(t, func(t *testing.T, at string) {
-		h := newTestHub(t, at, fakeKrunctl)
+	onEach(t, func(t *testing.T, h *testHub) {
 		h.update(func(tx *sql.Tx) error {
 			x, err := h.db.Experiment(t.Context(), "e1")
 			if err != nil {
@@ -157,10 +193,9 @@ func TestIncomplete(t *testing.T) {
 }
 
 // TestPagesOfAHub: each page shows what the database has, escaped, and forbids scripts within.
-func TestPagesOfAHub(t *testing.T) { dbtest.OnEach(t, testPagesOfAHub) }
+func TestPagesOfAHub(t *testing.T) { onEach(t, testPagesOfAHub) }
 
-func testPagesOfAHub(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl)
+func testPagesOfAHub(t *testing.T, h *testHub) {
 	for path, wants := range map[string][]string{
 		"/machines":         {"bench-1", "lab", `href="/experiments/e1"`, "running"},
 		"/machines/bench-1": {"sorting", "4 executions: 1 completed, 1 error, 1 running, 1 to do"},
@@ -191,44 +226,28 @@ func testPagesOfAHub(t *testing.T, at string) {
 }
 
 // TestForms: who may change what, and what that changes.
-func TestForms(t *testing.T) { dbtest.OnEach(t, testForms) }
+func TestForms(t *testing.T) { onEach(t, testForms) }
 
-func testForms(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl)
-	admin, anna := access.Identity{Name: "boss", Role: access.Admin},
-		access.Identity{Name: "anna", Role: access.User}
+func testForms(t *testing.T, h *testHub) {
 	h.update(func(tx *sql.Tx) error {
 		err := h.db.AddUser(t.Context(), tx, database.User{Name: "berta", Role: access.User})
 		return errors.Join(err, h.db.SetRole(t.Context(), tx, "anna", access.User))
 	})
-	for _, test := range []struct {
-		who    access.Identity
-		path   string
-		form   url.Values
-		status int
-	}{
-		{anna, "/experiments/e1/priority", url.Values{"priority": {"7"}}, http.StatusSeeOther},
-		{anna, "/experiments/e1/priority", url.Values{"priority": {"1000"}}, http.StatusBadRequest},
-		{anna, "/experiments/e2/priority", url.Values{"priority": {"7"}}, http.StatusForbidden},
-		{anna, "/experiments/e2/stop", nil, http.StatusForbidden},
-		{anna, "/experiments/e1/stop", nil, http.StatusSeeOther},
-		{admin, "/experiments/e2/stop", nil, http.StatusSeeOther},
-		{anna, "/tokens", url.Values{"role": {"admin"}, "label": {"x"}}, http.StatusBadRequest},
-		{anna, "/tokens", url.Values{"role": {"user"}, "label": {""}}, http.StatusBadRequest},
-		{anna, "/tokens", url.Values{"role": {"user"}, "label": {"ci"}, "owner": {"berta"}},
-			http.StatusOK},
-		{admin, "/tokens", url.Values{"role": {"reader"}, "label": {"page"}, "owner": {"carl"}},
-			http.StatusOK},
-		{anna, "/alerts/none/mute", nil, http.StatusNotFound},
-		{anna, "/experiments/e1/delete", url.Values{"confirm": {"yes"}}, http.StatusConflict}, // it runs
-		{anna, "/experiments/e2/delete", url.Values{"confirm": {"yes"}}, http.StatusForbidden},
-		{admin, "/experiments/e2/delete", nil, http.StatusBadRequest},
-	} {
-		h.who = test.who
-		response, text := h.do(http.MethodPost, test.path, test.form)
-		must.Equal(t, response.StatusCode, test.status, test.who.Name, test.path, test.form, response.Status,
-			text)
-	}
+	h.posts(
+		post{anna, "/experiments/e1/priority", "priority=7", http.StatusSeeOther},
+		post{anna, "/experiments/e1/priority", "priority=1000", http.StatusBadRequest},
+		post{anna, "/experiments/e2/priority", "priority=7", http.StatusForbidden},
+		post{anna, "/experiments/e2/stop", "", http.StatusForbidden},
+		post{anna, "/experiments/e1/stop", "", http.StatusSeeOther},
+		post{boss, "/experiments/e2/stop", "", http.StatusSeeOther},
+		post{anna, "/tokens", "role=admin&label=x", http.StatusBadRequest},
+		post{anna, "/tokens", "role=user&label=", http.StatusBadRequest},
+		post{anna, "/tokens", "role=user&label=ci&owner=berta", http.StatusOK},
+		post{boss, "/tokens", "role=reader&label=page&owner=carl", http.StatusOK},
+		post{anna, "/alerts/none/mute", "", http.StatusNotFound},
+		post{anna, "/experiments/e1/delete", "confirm=yes", http.StatusConflict}, // it runs
+		post{anna, "/experiments/e2/delete", "confirm=yes", http.StatusForbidden},
+		post{boss, "/experiments/e2/delete", "", http.StatusBadRequest})
 	e1, err := h.db.Experiment(t.Context(), "e1")
 	must.Be(t, err == nil && e1.Priority == 7 && e1.State == database.Stopped, e1, err)
 	shares, err := h.db.Shares(t.Context(), "e1")
@@ -238,35 +257,17 @@ func testForms(t *testing.T, at string) {
 	tokens, err := h.db.Tokens(t.Context(), anna, 0, "", 10)
 	must.Need(t, err == nil && len(tokens) == 1 && tokens[0].Label == "ci", tokens, err,
 		"a user made a token for another one")
-	for _, test := range []struct {
-		name   string
-		status int
-	}{{"berta", http.StatusNotFound}, {"anna", http.StatusSeeOther}} {
-		h.who = access.Identity{Name: test.name, Role: access.User}
-		response, _ := h.do(http.MethodPost, "/tokens/"+tokens[0].Hash+"/revoke", nil)
-		must.Equal(t, response.StatusCode, test.status, test.name, "revokes the token of anna",
-			response.Status)
-	}
+	h.posts(post{berta, "/tokens/" + tokens[0].Hash + "/revoke", "", http.StatusNotFound},
+		post{anna, "/tokens/" + tokens[0].Hash + "/revoke", "", http.StatusSeeOther})
 }
 
 // TestLogIn: a token becomes a session with a cookie that scripts and other sites do not get; only
 // paths of the hub follow; logging out ends the session.
-func TestLogIn(t *testing.T) { dbtest.OnEach(t, testLogIn) }
+func TestLogIn(t *testing.T) { onEach(t, testLogIn) }
 
-func testLogIn(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl)
-	var token, machine string
-	h.update(func(tx *sql.Tx) (err error) {
-		if err = h.db.SetRole(t.Context(), tx, "anna", access.User); err != nil {
-			return err
-		}
-		token, err = h.db.AddToken(t.Context(), tx, database.Token{Role: access.User, Owner: "anna"})
-		if err != nil {
-			return err
-		}
-		machine, err = h.db.AddToken(t.Context(), tx, database.Token{Role: access.Machine, Owner: h.machine})
-		return err
-	})
+func testLogIn(t *testing.T, h *testHub) {
+	h.update(func(tx *sql.Tx) error { return h.db.SetRole(t.Context(), tx, "anna", access.User) })
+	token, machine := h.token(access.User, "anna"), h.token(access.Machine, h.machine)
 	for _, wrong := range []string{"", "krun_none", machine} {
 		response, text := h.do(http.MethodPost, "/login", url.Values{"token": {wrong}})
 		if response.StatusCode != http.StatusBadRequest || len(response.Cookies()) > 0 ||
@@ -327,19 +328,12 @@ func TestReports(t *testing.T) {
 		t.Errorf("%s after %d runs", response.Status, runs())
 	}
 	// The address ends with the token that it was asked with.
-	var token string
-	h.update(func(tx *sql.Tx) (err error) {
-		token, err = h.db.AddToken(t.Context(), tx, database.Token{Role: access.Reader, Owner: "anna"})
-		return err
-	})
-	h.who.Token = access.Hash(token)
+	h.who.Token = access.Hash(h.token(access.Reader, "anna"))
 	response, _ = h.get("/experiments/e1/report")
 	bound := response.Header.Get("Location")
 	response, _ = h.get(bound)
 	must.Equal(t, response.StatusCode, http.StatusOK, bound, response.Status)
-	must.Do(t, h.db.Update(t.Context(), func(tx *sql.Tx) error {
-		return h.db.RevokeToken(t.Context(), tx, h.who.Token, h.who)
-	}))
+	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, h.who.Token, h.who) })
 	response, _ = h.get(bound)
 	must.Equal(t, response.StatusCode, http.StatusNotFound, "with a token that was revoked", response.Status)
 	base := strings.TrimSuffix(first, "index.html")
@@ -367,10 +361,9 @@ exit 1
 }
 
 // TestEvents: a change in the database is an event of each open page.
-func TestEvents(t *testing.T) { dbtest.OnEach(t, testEvents) }
+func TestEvents(t *testing.T) { onEach(t, testEvents) }
 
-func testEvents(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl)
+func testEvents(t *testing.T, h *testHub) {
 	r := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, h.web.URL+"/live", nil))(t)
 	response := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 	defer response.Body.Close()
@@ -448,10 +441,9 @@ func (h *testHub) putHistory() {
 
 // TestHistoryPage: what was found in a history is on the front page, on its own pages, and in its
 // CSV; a range of versions has what lies in it, and a muted event mutes its changes.
-func TestHistoryPage(t *testing.T) { dbtest.OnEach(t, testHistoryPage) }
+func TestHistoryPage(t *testing.T) { onEach(t, testHistoryPage) }
 
-func testHistoryPage(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl)
+func testHistoryPage(t *testing.T, h *testHub) {
 	h.putHistory()
 	for path, want := range map[string]string{
 		"/":                         "1 undecided change; 1 experiment runs",
@@ -514,47 +506,24 @@ func TestBisectCommand(t *testing.T) {
 
 // TestTriage: a user says what an event is, its owner and an admin mute it, and what was changed is
 // kept; what is wrong is refused.
-func TestTriage(t *testing.T) { dbtest.OnEach(t, testTriage) }
+func TestTriage(t *testing.T) { onEach(t, testTriage) }
 
-func testTriage(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl) // e1 is of anna
+func testTriage(t *testing.T, h *testHub) {
 	h.putHistory()
-	anna, berta := access.Identity{Name: "anna", Role: access.User},
-		access.Identity{Name: "berta", Role: access.User}
-	good := url.Values{"state": {"confirmed"}, "owner": {"berta"}, "note": {"<b>why"},
-		"link": {"https://issues.example/7"}}
-	with := func(name, value string) url.Values {
-		form := url.Values{}
-		for k, v := range good {
-			form[k] = v
-		}
-		form.Set(name, value)
-		return form
-	}
-	mute := url.Values{"days": {"5"}, "reason": {"known"}}
-	for _, test := range []struct {
-		who    access.Identity
-		path   string
-		form   url.Values
-		status int
-	}{
-		{berta, "/events/v1", good, http.StatusSeeOther},
-		{berta, "/events/v1", with("state", "done"), http.StatusBadRequest},
-		{berta, "/events/v1", with("link", "javascript:alert(1)"), http.StatusBadRequest},
-		{berta, "/events/v1", with("link", "https://issues.example/\xff"), http.StatusBadRequest},
-		{berta, "/events/v1", with("owner", "a/b"), http.StatusBadRequest},
-		{berta, "/events/v1", with("note", strings.Repeat("x", 4001)), http.StatusBadRequest},
-		{berta, "/events/none", good, http.StatusNotFound},
-		{berta, "/events/v1/mute", mute, http.StatusForbidden},
-		{anna, "/events/v1/mute", url.Values{"days": {"5"}}, http.StatusBadRequest},
-		{anna, "/events/v1/mute", url.Values{"days": {"5000"}, "reason": {"x"}}, http.StatusBadRequest},
-		{anna, "/events/v1/mute", mute, http.StatusSeeOther},
-		{anna, "/events/v1/again", nil, http.StatusConflict}, // it has no bundle
-	} {
-		h.who = test.who
-		response, text := h.do(http.MethodPost, test.path, test.form)
-		must.Equal(t, response.StatusCode, test.status, test.who.Name, test.path, test.form, text)
-	}
+	const good = "&state=confirmed&owner=berta&note=<b>why&link=https://issues.example/7"
+	h.posts( // the first value of a name counts
+		post{berta, "/events/v1", good, http.StatusSeeOther},
+		post{berta, "/events/v1", "state=done" + good, http.StatusBadRequest},
+		post{berta, "/events/v1", "link=javascript:alert(1)" + good, http.StatusBadRequest},
+		post{berta, "/events/v1", "link=https://issues.example/%FF" + good, http.StatusBadRequest},
+		post{berta, "/events/v1", "owner=a/b" + good, http.StatusBadRequest},
+		post{berta, "/events/v1", "note=" + strings.Repeat("x", 4001) + good, http.StatusBadRequest},
+		post{berta, "/events/none", good, http.StatusNotFound},
+		post{berta, "/events/v1/mute", "days=5&reason=known", http.StatusForbidden},
+		post{anna, "/events/v1/mute", "days=5", http.StatusBadRequest},
+		post{anna, "/events/v1/mute", "days=5000&reason=x", http.StatusBadRequest},
+		post{anna, "/events/v1/mute", "days=5&reason=known", http.StatusSeeOther},
+		post{anna, "/events/v1/again", "", http.StatusConflict}) // it has no bundle
 	e := must.Get(h.db.Event(t.Context(), nil, "v1"))(t)
 	must.Be(t, e.State == "confirmed" && e.Assignee == "berta" && e.Note == "<b>why" && e.Reason == "known" &&
 		e.Muted.Equal(now.AddDate(0, 0, 5)), e)

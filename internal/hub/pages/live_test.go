@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"krund/internal/hub/access"
-	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/rig/must"
 )
@@ -54,25 +53,18 @@ func (h *testHub) listen(who access.Identity) *http.Response {
 // reader is an identity with a token of its own.
 func (h *testHub) reader() access.Identity {
 	h.t.Helper()
-	var token string
-	h.update(func(tx *sql.Tx) (err error) {
-		token, err = h.db.AddToken(h.t.Context(), tx, database.Token{Role: access.Reader, Owner: "anna"})
-		return err
-	})
-	who := must.Get(h.db.Who(h.t.Context(), token))(h.t)
-	return who
+	return must.Get(h.db.Who(h.t.Context(), h.token(access.Reader, "anna")))(h.t)
 }
 
 // TestEventsEnd: the events of a token that was revoked end within half a minute, those of others
 // go on.
-func TestEventsEnd(t *testing.T) { dbtest.OnEach(t, testEventsEnd) }
+func TestEventsEnd(t *testing.T) { onEach(t, testEventsEnd) }
 
-func testEventsEnd(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl)
+func testEventsEnd(t *testing.T, h *testHub) {
 	clock := &steps{now: now, next: make(chan time.Duration)}
 	h.live.clock = clock
-	anna, stays := h.reader(), h.reader()
-	ended, other := h.listen(anna), h.listen(stays)
+	ends, stays := h.reader(), h.reader()
+	ended, other := h.listen(ends), h.listen(stays)
 	open := func() int {
 		h.live.mu.Lock()
 		defer h.live.mu.Unlock()
@@ -81,7 +73,7 @@ func testEventsEnd(t *testing.T, at string) {
 	step := func(d time.Duration) { clock.next <- d } // received when the loop has looked
 	step(time.Second)
 	step(25 * time.Second)
-	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, anna.Token, anna) })
+	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, ends.Token, ends) })
 	step(time.Second)
 	must.Equal(t, open(), 2, "streams are open after a second")
 	step(30 * time.Second)
@@ -107,8 +99,7 @@ func TestEventsOfOneToken(t *testing.T) {
 	}
 	response := h.listen(who)
 	must.Equal(t, response.StatusCode, http.StatusTooManyRequests, "one more", response.Status)
-	proxied := access.Identity{Name: "boss", Role: access.Admin}
-	for name, who := range map[string]access.Identity{"another token": other, "a proxy": proxied} {
+	for name, who := range map[string]access.Identity{"another token": other, "a proxy": boss} {
 		response := h.listen(who)
 		must.Equal(t, response.StatusCode, http.StatusOK, name, response.Status)
 	}

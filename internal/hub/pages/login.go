@@ -43,31 +43,29 @@ func (p *Pages) loginPage(next, failed string) Login {
 }
 
 // logIn makes a session for a token. A machine has no pages.
-func (p *Pages) logIn(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) logIn(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	to := local(r.PostFormValue("next"))
 	who, err := p.db.Who(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
+	failed := ""
 	switch {
 	case errors.Is(err, database.ErrMissing):
-		p.show(w, r, http.StatusBadRequest, p.loginPage(to, "The token is not known, or has expired."))
-		return
+		failed = "The token is not known, or has expired."
 	case err != nil:
-		p.fail(w, r, err)
-		return
+		return err
 	case !who.Role.Includes(access.Reader):
-		p.show(w, r, http.StatusBadRequest, p.loginPage(to,
-			"This token is for machines. Log in with the one of a person."))
-		return
+		failed = "This token is for machines. Log in with the one of a person."
 	case who.Session:
-		p.show(w, r, http.StatusBadRequest, p.loginPage(to,
-			"This is a session of a browser. Log in with a token."))
-		return
+		failed = "This is a session of a browser. Log in with a token."
 	}
-	if err := p.Session(w, r, who); err != nil {
-		p.fail(w, r, err)
-		return
+	if failed != "" {
+		p.show(w, r, http.StatusBadRequest, p.loginPage(to, failed))
+		return nil
 	}
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	if err = p.Session(w, r, who); err == nil {
+		http.Redirect(w, r, to, http.StatusSeeOther)
+	}
+	return err
 }
 
 // Session makes a session of a user, and gives it to the browser. It permits what the identity may
@@ -104,15 +102,15 @@ func (p *Pages) sessionCookie(r *http.Request, token string, seconds int) *http.
 func (p *Pages) Secure(r *http.Request) bool { return p.secure || r.TLS != nil }
 
 // logOut ends the session.
-func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) logOut(w http.ResponseWriter, r *http.Request) error {
 	if c, err := r.Cookie(Cookie); err == nil {
 		if err := p.db.EndSession(r.Context(), access.Hash(c.Value)); err != nil {
-			p.fail(w, r, err)
-			return
+			return err
 		}
 	}
 	http.SetCookie(w, p.sessionCookie(r, "", -1))
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
+	return nil
 }
 
 // tokens lists the tokens that the user may see, those that follow ?made=, in microseconds since
@@ -138,12 +136,10 @@ func (p *Pages) tokensPage(r *http.Request, f Frame, fresh string) (any, error) 
 			"made": {strconv.FormatInt(last.Created.UnixMicro(), 10)}}.Encode()
 	}
 	for _, t := range list {
-		owner := t.Owner
 		if t.Role == access.Machine {
-			owner = t.Machine
+			t.Owner = t.Machine
 		}
-		page.List = append(page.List, Token{ID: t.Hash, Owner: owner, Name: t.Label, Role: string(t.Role),
-			Made: t.Created, Expires: t.Expires, Current: t.Hash == who.Token})
+		page.List = append(page.List, Token{t, t.Hash == who.Token})
 	}
 	return page, nil
 }
@@ -161,7 +157,7 @@ func roles(role access.Role) []string {
 
 // makeToken makes a token and shows it. Only an admin makes one for another user, who is added when
 // unknown.
-func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	who := access.From(r.Context())
 	t := database.Token{Role: access.Role(r.PostFormValue("role")), Owner: who.Name,
@@ -172,15 +168,12 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
 	ends, err := p.endOf(r.PostFormValue("days"))
 	switch {
 	case err != nil:
-		p.fail(w, r, err)
-		return
+		return err
 	case !slices.Contains(roles(who.Role), string(t.Role)):
-		p.fail(w, r, problem{http.StatusBadRequest, "You may not give this role."})
-		return
+		return problem{http.StatusBadRequest, "You may not give this role."}
 	case !api.ValidName(t.Owner) || !api.ValidName(t.Label) || t.Label == database.SessionLabel:
-		p.fail(w, r, problem{http.StatusBadRequest, "The name of the user or of the token is empty, too " +
-			"long, or has other characters than printable ones of ASCII."})
-		return
+		return problem{http.StatusBadRequest, "The name of the user or of the token is empty, too long, or " +
+			"has other characters than printable ones of ASCII."}
 	}
 	if t.Role == access.Join {
 		t.Owner = ""
@@ -195,12 +188,14 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) {
 		token, err = p.db.MakeToken(r.Context(), tx, t)
 		return err
 	})
-	p.page(func(r *http.Request, f Frame) (any, error) {
-		if err != nil {
-			return nil, err
-		}
-		return p.tokensPage(r, f, token)
-	})(w, r)
+	if err != nil {
+		return err
+	}
+	page, err := p.tokensPage(r, p.frame(r), token)
+	if err == nil {
+		p.show(w, r, http.StatusOK, page)
+	}
+	return err
 }
 
 // endOf returns when a token ends that is to last for a number of days; zero for "".
@@ -216,14 +211,13 @@ func (p *Pages) endOf(days string) (time.Time, error) {
 	return p.db.Now().AddDate(0, 0, n), nil
 }
 
-func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
 	err := p.db.Govern(r.Context(), access.From(r.Context()), access.Reader,
 		func(tx *sql.Tx, who access.Identity) error {
 			return p.db.RevokeToken(r.Context(), tx, r.PathValue("hash"), who)
 		})
-	if err != nil {
-		p.fail(w, r, err)
-		return
+	if err == nil {
+		http.Redirect(w, r, "/tokens", http.StatusSeeOther)
 	}
-	http.Redirect(w, r, "/tokens", http.StatusSeeOther)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/analysis/compare"
 	"krund/internal/display"
+	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 )
 
@@ -136,12 +137,8 @@ type ShareRow struct {
 
 // Failure is an attempt that failed.
 type Failure struct {
+	api.Failure
 	Machine Link
-	Slot    int
-	Attempt int
-	Key     string
-	Outcome string
-	Reason  string
 	When    time.Time
 }
 
@@ -197,13 +194,8 @@ type Tokens struct {
 
 // Token is a line of Tokens.
 type Token struct {
-	ID      string
-	Owner   string // user or machine
-	Name    string // what it is for
-	Role    string
-	Made    time.Time
-	Expires time.Time // zero: never
-	Current bool      // the one that this page was asked for with
+	database.Token      // Owner is the name of the user or machine
+	Current        bool // the one that this page was asked for with
 }
 
 // Login asks who the user is.

@@ -9,15 +9,13 @@ import (
 
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
-	"krund/internal/hub/database/dbtest"
 	"krund/rig/must"
 )
 
 // TestMute: only an admin mutes that a machine does not report: others rely on it.
-func TestMute(t *testing.T) { dbtest.OnEach(t, testMute) }
+func TestMute(t *testing.T) { onEach(t, testMute) }
 
-func testMute(t *testing.T, at string) {
-	h := newTestHub(t, at, fakeKrunctl) // e1 is of anna
+func testMute(t *testing.T, h *testHub) {
 	h.update(func(tx *sql.Tx) error {
 		_, err := h.db.Raise(t.Context(), tx, database.Alert{Kind: "overdue", Subject: "bench-1",
 			Machine: h.machine, Experiment: "e1"})
@@ -25,9 +23,8 @@ func testMute(t *testing.T, at string) {
 	})
 	alerts, err := h.db.Alerts(t.Context(), "", 0, 10)
 	must.Need(t, err == nil && len(alerts) == 1, alerts, err)
-	for _, who := range []access.Identity{{Name: "anna", Role: access.User},
-		{Name: "anna", Role: access.Reader}, {Name: "", Role: access.User},
-		{Name: "boss", Role: access.Admin}} {
+	for _, who := range []access.Identity{anna, {Name: "anna", Role: access.Reader},
+		{Role: access.User}, boss} {
 		h.who = who
 		_, page := h.get("/")
 		want := who.Role == access.Admin

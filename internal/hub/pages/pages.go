@@ -67,9 +67,9 @@ func (p *Pages) Routes() []Route {
 		{"GET /static/{name}", "", p.static},
 		{"GET /favicon.ico", "", p.static}, // of reports
 		{"GET /login", "", p.login},
-		{"POST /login", "", p.logIn},
-		{"POST /logout", "", p.logOut},
-		{"GET /view/{token}/{path...}", "", p.view}, // the token is the permission
+		{"POST /login", "", p.try(p.logIn)},
+		{"POST /logout", "", p.try(p.logOut)},
+		{"GET /view/{token}/{path...}", "", p.try(p.view)}, // the token is the permission
 
 		{"GET /{$}", access.Reader, p.page(p.front)},
 		{"GET /alerts", access.Reader, func(w http.ResponseWriter, r *http.Request) {
@@ -81,26 +81,26 @@ func (p *Pages) Routes() []Route {
 		{"GET /queue", access.Reader, p.page(p.queue)},
 		{"GET /experiments", access.Reader, p.page(p.experiments)},
 		{"GET /experiments/{id}", access.Reader, p.page(p.experiment)},
-		{"GET /experiments/{id}/report", access.Reader, p.report},
-		{"GET /compare", access.Reader, p.compare},
+		{"GET /experiments/{id}/report", access.Reader, p.try(p.report)},
+		{"GET /compare", access.Reader, p.try(p.compare)},
 		{"GET /history", access.Reader, p.oldHistory(p.page(p.overview))},
 		{"GET /history/{name}", access.Reader, p.page(p.history)},
-		{"GET /history/{name}/values.csv", access.Reader, p.values},
-		{"GET /history/{name}/badge.svg", access.Reader, p.badge},
+		{"GET /history/{name}/values.csv", access.Reader, p.try(p.values)},
+		{"GET /history/{name}/badge.svg", access.Reader, p.try(p.badge)},
 		{"GET /events", access.Reader, p.page(p.events)},
 		{"GET /events/{id}", access.Reader, p.page(p.event)},
 		{"GET /tokens", access.Reader, p.page(p.tokens)},
 
 		{"POST /experiments/{id}/priority", access.User, p.change(p.setPriority)},
 		{"POST /experiments/{id}/stop", access.User, p.change(p.stop)},
-		{"POST /experiments/{id}/delete", access.User, p.remove},
+		{"POST /experiments/{id}/delete", access.User, p.try(p.remove)},
 		{"POST /events/{id}", access.User, p.change(p.triage)},
 		{"POST /events/{id}/mute", access.User, p.change(p.muteEvent)},
 		{"POST /events/{id}/again", access.User, p.change(p.again)},
 		{"POST /alerts/{id}/mute", access.User, p.change(p.mute)},
 		{"POST /alerts/{id}/unmute", access.User, p.change(p.unmute)},
-		{"POST /tokens", access.User, p.makeToken},
-		{"POST /tokens/{hash}/revoke", access.Reader, p.revokeToken},
+		{"POST /tokens", access.User, p.try(p.makeToken)},
+		{"POST /tokens/{hash}/revoke", access.Reader, p.try(p.revokeToken)},
 	}
 }
 
@@ -144,16 +144,24 @@ func (p *Pages) Operations() []Operation {
 	return list
 }
 
+// try returns a handler that shows the error of another.
+func (p *Pages) try(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := do(w, r); err != nil {
+			p.fail(w, r, err)
+		}
+	}
+}
+
 // page returns the handler of a page that make makes.
 func (p *Pages) page(make func(*http.Request, Frame) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return p.try(func(w http.ResponseWriter, r *http.Request) error {
 		page, err := make(r, p.frame(r))
-		if err != nil {
-			p.fail(w, r, err)
-			return
+		if err == nil {
+			p.show(w, r, http.StatusOK, page)
 		}
-		p.show(w, r, http.StatusOK, page)
-	}
+		return err
+	})
 }
 
 // frame returns what is around each page.
@@ -175,24 +183,22 @@ func (p *Pages) frame(r *http.Request) Frame {
 
 // change returns the handler of a form: do works in a transaction and returns where to go next.
 func (p *Pages) change(do func(*http.Request, *sql.Tx) (string, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return p.try(func(w http.ResponseWriter, r *http.Request) error {
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		// Before the transaction, so that a slow sender does not keep others from writing.
 		if err := r.ParseForm(); err != nil {
-			p.fail(w, r, problem{http.StatusBadRequest, "The form is damaged or too large."})
-			return
+			return problem{http.StatusBadRequest, "The form is damaged or too large."}
 		}
 		var next string
 		err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
 			next, err = do(r, tx)
 			return err
 		})
-		if err != nil {
-			p.fail(w, r, err)
-			return
+		if err == nil {
+			http.Redirect(w, r, next, http.StatusSeeOther)
 		}
-		http.Redirect(w, r, next, http.StatusSeeOther)
-	}
+		return err
+	})
 }
 
 const mostForm = 16 << 10 // bytes

@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/history"
 	"krund/internal/display"
+	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/rig/must"
 )
@@ -91,7 +92,8 @@ func samples(text string) map[string]any {
 		"no-experiments": Experiments{Frame: live("Experiments", "experiments")},
 		"experiment": ExperimentPage{Frame: live(text, "experiments"), Job: job,
 			Bundle: strings.Repeat("0f", 32), Shares: []ShareRow{share, second},
-			Failures: []Failure{{machine.Link, 29, 3, text, "error", text, now}}, Omitted: 1,
+			Failures: []Failure{{api.Failure{Slot: 29, Attempt: 3, Key: text, Outcome: "error", Reason: text},
+				machine.Link, now}}, Omitted: 1,
 			Report: "/experiments/e1/report", Others: choices[1:], Events: []EventRow{event},
 			Levels: compare.Levels{Tests: 12, Differ: 1, Omitted: 11, Keys: []compare.KeyLevels{{Key: text,
 				MachineEffect: compare.MachineEffect{Spread: 0.031, P: 0.0001, Corrected: 0.0012},
@@ -115,8 +117,10 @@ func samples(text string) map[string]any {
 		"event": EventPage{live(text, "events"), event, database.EventStates, []template.HTML{graph},
 			[]database.Act{{At: now, Who: text, Text: text}}, experiment, true, true, "a b"},
 		"tokens": Tokens{frame("Tokens", "tokens"), []Token{
-			{"t1", text, text, "user", now.Add(-time.Hour), time.Time{}, false},
-			{"t2", "anna", "session", "admin", now.Add(-time.Hour), now.Add(time.Hour), true}},
+			{database.Token{Hash: "t1", Owner: text, Label: text, Role: "user",
+				Created: now.Add(-time.Hour)}, false},
+			{database.Token{Hash: "t2", Owner: "anna", Label: "session", Role: "admin",
+				Created: now.Add(-time.Hour), Expires: now.Add(time.Hour)}, true}},
 			"krun_" + strings.Repeat("x", 43), []string{"reader", "user", "admin"}, true, text,
 			"/tokens?made=1"},
 		"login":   Login{Frame{Title: "Log in", Now: now}, text, "/machines", "/login/oidc"},

@@ -84,56 +84,33 @@ type wanted struct {
 	experiments []string // ids
 	args        []string // of krunctl, before the directories
 	file        string   // that krunctl writes; "": a directory
-	first       string   // file to begin with
 }
 
-func (p *Pages) report(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	version, err := p.db.ContentVersion(r.Context(), id)
-	if err == nil && version == "" {
-		err = fmt.Errorf("records of experiment %s: %w", id, database.ErrMissing)
-	}
-	if err != nil {
-		p.fail(w, r, err)
-		return
-	}
-	p.serveReport(w, r, wanted{key: fmt.Sprintf("report %q %s", id, version), experiments: []string{id},
-		args: []string{"report"}, first: "index.html"})
+func (p *Pages) report(w http.ResponseWriter, r *http.Request) error {
+	return p.serveReport(w, r, wanted{key: "report", experiments: []string{r.PathValue("id")},
+		args: []string{"report"}})
 }
 
 // compare shows the choice of what to compare, or the comparison.
-func (p *Pages) compare(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 	before, after := r.FormValue("before"), r.FormValue("after")
 	arms := [2]string{r.FormValue("arm-before"), r.FormValue("arm-after")}
 	if before == "" {
 		p.page(p.compareForm)(w, r)
-		return
+		return nil
 	}
-	want := wanted{args: []string{"compare", "--format=html", "--fail-on=never"}, file: "index.html",
-		experiments: []string{before}, first: "index.html"}
+	want := wanted{key: fmt.Sprintf("compare %q", arms), experiments: []string{before}, file: "index.html",
+		args: []string{"compare", "--format=html", "--fail-on=never"}}
 	if after != "" && after != before {
 		want.experiments = append(want.experiments, after)
 	}
 	if arms != [2]string{} {
 		if strings.Contains(arms[0]+arms[1], ",") || arms[0] == "" || arms[1] == "" {
-			p.fail(w, r, problem{http.StatusBadRequest, "Name both arms or neither; a name has no comma."})
-			return
+			return problem{http.StatusBadRequest, "Name both arms or neither; a name has no comma."}
 		}
 		want.args = append(want.args, "--arms="+arms[0]+","+arms[1])
 	}
-	want.key = fmt.Sprintf("compare %q", arms)
-	for _, id := range want.experiments {
-		version, err := p.db.ContentVersion(r.Context(), id)
-		if err == nil && version == "" {
-			err = fmt.Errorf("records of experiment %s: %w", clean(id), database.ErrMissing)
-		}
-		if err != nil {
-			p.fail(w, r, err)
-			return
-		}
-		want.key += fmt.Sprintf(" %q %s", id, version)
-	}
-	p.serveReport(w, r, want)
+	return p.serveReport(w, r, want)
 }
 
 func (p *Pages) compareForm(r *http.Request, f Frame) (any, error) {
@@ -154,12 +131,21 @@ func (p *Pages) oldHistory(list http.HandlerFunc) http.HandlerFunc {
 }
 
 // serveReport leads to a report when it is ready. Else it is made, and the browser asks again.
-func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted) {
+func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted) error {
+	for _, id := range want.experiments {
+		version, err := p.db.ContentVersion(r.Context(), id)
+		if err == nil && version == "" {
+			err = fmt.Errorf("records of experiment %s: %w", clean(id), database.ErrMissing)
+		}
+		if err != nil {
+			return err
+		}
+		want.key += fmt.Sprintf(" %q %s", id, version)
+	}
 	who := access.From(r.Context())
 	job, dir, err := p.reports.start(want, who.Name)
 	if err != nil {
-		p.fail(w, r, err)
-		return
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), p.reports.wait)
 	defer cancel()
@@ -167,12 +153,11 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted)
 	case <-job.done:
 		if job.err != nil {
 			p.log.Warn("a report was not made", "path", r.URL.Path, "error", job.err)
-			p.fail(w, r, problem{http.StatusUnprocessableEntity, "The report could not be made: " +
-				display.Clip(display.PlainLine(job.err.Error()), mostText)})
-			return
+			return problem{http.StatusUnprocessableEntity, "The report could not be made: " +
+				display.Clip(display.PlainLine(job.err.Error()), mostText)}
 		}
 		view := p.reports.permit(dir, p.db.Now(), who)
-		http.Redirect(w, r, "/view/"+view+"/"+want.first, http.StatusSeeOther)
+		http.Redirect(w, r, "/view/"+view+"/index.html", http.StatusSeeOther)
 	case <-ctx.Done():
 		f := p.frame(r)
 		f.Title = "The report is being made"
@@ -181,6 +166,7 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted)
 			"It is made from the records. This page asks again by itself.",
 			Link{"Do not wait", "/experiments/" + url.PathEscape(want.experiments[0])}})
 	}
+	return nil
 }
 
 // start returns the job that makes a report, and the directory where it will be.
@@ -371,7 +357,7 @@ var reportPolicy = func() string {
 }()
 
 // view sends a file of a report.
-func (p *Pages) view(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) view(w http.ResponseWriter, r *http.Request) error {
 	s := p.reports
 	s.mu.Lock()
 	v, ok := s.views[r.PathValue("token")]
@@ -379,41 +365,34 @@ func (p *Pages) view(w http.ResponseWriter, r *http.Request) {
 	if ok {
 		valid, err := p.db.Permitted(r.Context(), v.who)
 		if err != nil {
-			p.fail(w, r, err)
-			return
+			return err
 		}
 		ok = valid && !p.db.Now().After(v.until)
 	}
 	if !ok {
-		p.fail(w, r, problem{http.StatusNotFound, "This address of a report is no longer valid. Open the " +
-			"report again from its experiment."})
-		return
+		return problem{http.StatusNotFound, "This address of a report is no longer valid. Open the report " +
+			"again from its experiment."}
 	}
 	root, err := os.OpenRoot(v.dir)
 	if err != nil {
-		p.fail(w, r, problem{http.StatusNotFound,
-			"This report was removed. Open it again from its experiment."})
-		return
+		return problem{http.StatusNotFound, "This report was removed. Open it again from its experiment."}
 	}
 	defer root.Close() //nolint:errcheck // it was only read
 	name := path.Clean(r.PathValue("path"))
 	f, err := root.Open(name)
 	if err != nil {
 		http.NotFound(w, r)
-		return
+		return nil
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
 		http.NotFound(w, r)
-		return
+		return nil
 	}
 	secure(w.Header(), reportPolicy)
 	w.Header().Set("Content-Type", cmp.Or(media[path.Ext(name)], "text/plain; charset=utf-8"))
 	w.Header().Set("Cache-Control", "private, max-age=3600")
 	http.ServeContent(w, r, "", info.ModTime(), f)
+	return nil
 }
-
-// media are the types of a report's files.
-var media = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}

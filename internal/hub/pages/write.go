@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"path"
+	"reflect"
 	"strings"
 	"time"
 
@@ -26,70 +28,32 @@ var Policy = func() string {
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// Write writes a page, one of the types of this package.
+// Write writes a page, one of the types of this package. MachinePage is in machine.html.
 func Write(w io.Writer, page any) error {
-	name, err := templateOf(page)
-	if err != nil {
-		return err
-	}
+	name := strings.ToLower(strings.TrimSuffix(reflect.TypeOf(page).Name(), "Page")) + ".html"
 	var b bytes.Buffer // whole or not at all
 	if err := templates.ExecuteTemplate(&b, name, page); err != nil {
 		return fmt.Errorf("write the page: %w", err)
 	}
-	_, err = b.WriteTo(w)
+	_, err := b.WriteTo(w)
 	return err
 }
 
-func templateOf(page any) (string, error) {
-	switch page.(type) {
-	case Machines:
-		return "machines.html", nil
-	case MachinePage:
-		return "machine.html", nil
-	case Queue:
-		return "queue.html", nil
-	case Experiments:
-		return "experiments.html", nil
-	case ExperimentPage:
-		return "experiment.html", nil
-	case Compare:
-		return "compare.html", nil
-	case Front:
-		return "front.html", nil
-	case Overview:
-		return "overview.html", nil
-	case HistoryPage:
-		return "history.html", nil
-	case Events:
-		return "events.html", nil
-	case EventPage:
-		return "event.html", nil
-	case Tokens:
-		return "tokens.html", nil
-	case Login:
-		return "login.html", nil
-	case Message:
-		return "message.html", nil
-	}
-	return "", fmt.Errorf("write the page: %T is not a page", page)
-}
+// media are the types of files.
+var media = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 // Static returns a file of the pages, and its media type.
-func Static(name string) (text []byte, media string, err error) {
-	switch name {
-	case "report.css":
-		return report.Style(), "text/css; charset=utf-8", nil
-	case "hub.css":
-		media = "text/css; charset=utf-8"
-	case "icon.svg":
-		media = "image/svg+xml"
-	case "hub.js":
-		media = "text/javascript; charset=utf-8"
-	default:
+func Static(name string) ([]byte, string, error) {
+	kind := path.Ext(name)
+	if name == "report.css" {
+		return report.Style(), media[kind], nil
+	}
+	text, err := assets.ReadFile("assets/" + name)
+	if err != nil || kind == ".html" {
 		return nil, "", fmt.Errorf("there is no %s", display.Middle(name, mostName))
 	}
-	text, err = assets.ReadFile("assets/" + name)
-	return text, media, err
+	return text, media[kind], nil
 }
 
 // Limits of untrusted text on a page.
