@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"krund/internal/display"
@@ -66,6 +68,21 @@ func (a *app) toOutput(file string, write func(io.Writer) error) error {
 		return write(a.stdout)
 	}
 	return durable.WriteUserFile(file, write)
+}
+
+// canWrite returns the error that toOutput would give, before the work is done that it is for. It
+// changes nothing.
+func canWrite(file string) error {
+	info, err := os.Stat(file)
+	if file == "" || isStdout(file) || durable.IsDescriptor(file) ||
+		err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		return nil
+	}
+	tried := errors.New("nothing to write yet")
+	if err := durable.WriteUserFile(file, func(io.Writer) error { return tried }); !errors.Is(err, tried) {
+		return err
+	}
+	return nil
 }
 
 // isStdout reports whether -o names standard output. A command then prints nothing else there.

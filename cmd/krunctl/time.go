@@ -241,6 +241,11 @@ func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 			return usageError(fmt.Errorf("--save: %w", err))
 		}
 	}
+	for _, file := range []string{o.json, o.csv, o.markdown} {
+		if err := canWrite(file); err != nil {
+			return usageError(err)
+		}
+	}
 	work, err := trial.NewWorkspace(p, o.save)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,29 @@ func TestTimeExamples(t *testing.T) {
 		must.Be(t, err == nil && len(p.Subjects) != 0, line, err)
 	}
 	must.Be(t, n >= 5, n, "examples")
+}
+
+// TestTimeRefuses: what cannot work is refused before anything is measured, and nothing is changed.
+func TestTimeRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must.Do(t, os.WriteFile("plain.py", []byte("print(1)\n"), 0o644))
+	must.Do(t, os.WriteFile("old.json", []byte("kept"), 0o644))
+	must.Do(t, syscall.Mkfifo("fifo", 0o644))
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"plain.py"}, "plain.py has no function run_iter"},
+		{[]string{"--input", "fifo", "true"}, "fifo is no regular file"},
+		{[]string{"--input", ".", "true"}, "is no regular file"},
+		{[]string{"--export-json", "nowhere/x.json", "true"}, "nowhere/x.json: no such file or directory"},
+		{[]string{"--export-json", "old.json", "--export-csv", ".", "true"}, "it is a directory"},
+	} {
+		krunctl(t, append([]string{"time"}, test.args...)...).says(t, 2, "", test.want, test.args)
+	}
+	kept := must.Get(os.ReadFile("old.json"))(t)
+	files := must.Get(os.ReadDir("."))(t)
+	must.Be(t, string(kept) == "kept" && len(files) == 3, string(kept), files)
 }
 
 // TestTimeSave: a name that krund refuses is refused before anything is written: a second attempt

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -139,8 +140,14 @@ func (p *Plan) SetFiles(input, output string) (err error) {
 	if p.Output == "inherit" {
 		p.Output = fmt.Sprintf("/proc/%d/fd/1", os.Getpid())
 	}
-	if _, err := os.Stat(p.Input); p.Input != "" && err != nil {
+	if p.Input == "" {
+		return nil
+	}
+	switch info, err := os.Stat(p.Input); {
+	case err != nil:
 		return fmt.Errorf("--input: %w", err)
+	case !info.Mode().IsRegular() && info.Mode().Type() != fs.ModeDevice|fs.ModeCharDevice:
+		return fmt.Errorf("--input: %s is no regular file; each run reads it from its beginning", p.Input)
 	}
 	return nil
 }

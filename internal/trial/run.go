@@ -202,7 +202,14 @@ func (p Plan) split(d *dataset.Dataset, e dataset.Execution) error {
 		reason := firstReason([]dataset.Execution{e})
 		for _, s := range p.programs() {
 			if rest, ok := strings.CutPrefix(reason, s.Name+": "); ok {
-				return fmt.Errorf("%s: %s", s.Text, rest)
+				first, output, more := strings.Cut(rest, "\n")
+				if strings.HasPrefix(first, "the command ended with exit status") {
+					first += "; nothing is compared. --ignore-failure counts such runs, too"
+				}
+				if more {
+					first += "\n" + output
+				}
+				return fmt.Errorf("%s: %s", s.Text, first)
 			}
 		}
 		return errors.New(reason)

@@ -183,6 +183,9 @@ func (o SubjectOptions) subjects(arg string) ([]Subject, error) {
 	}
 	language, found := languageOf(arg)
 	if !found {
+		if err := program(arg); err != nil {
+			return nil, err
+		}
 		s := Subject{Text: arg, Argv: append(slices.Clone(o.Shell), arg)}
 		if o.Shell == nil {
 			var err error
@@ -251,6 +254,19 @@ func languageOf(arg string) (language, bool) {
 		}
 	}
 	return language{}, false
+}
+
+// program refuses a file with the suffix of a language that is neither a benchmark file nor
+// something that a shell can start.
+func program(arg string) error {
+	for _, l := range languages {
+		info, err := os.Stat(arg)
+		if strings.HasSuffix(arg, l.suffix) && err == nil && info.Mode()&0o111 == 0 {
+			return fmt.Errorf("%s has no function run_iter, so it is no benchmark file, and it is not "+
+				"executable; to time all of it, give the command that runs it, in quotes", arg)
+		}
+	}
+	return nil
 }
 
 // mentions reports whether the text is in the first 16 MiB of a regular file.

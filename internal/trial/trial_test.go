@@ -75,7 +75,7 @@ func TestSubjects(t *testing.T) {
 	dir := t.TempDir()
 	bench, script := filepath.Join(dir, "bench.py"), filepath.Join(dir, "script.py")
 	for path, text := range map[string]string{bench: "def run_iter(n): pass\n", script: "print(1)\n"} {
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o755)) // an executable script is a command
 	}
 	names := func(list []Subject) string {
 		var all []string
@@ -238,7 +238,8 @@ func TestTurns(t *testing.T) {
 	join(d, &dataset.Dataset{Pairs: d.Pairs[:1]}, 20)
 	must.Equal(t, find(d, d.Pairs[0].Key)[39].Number, 40)
 	e.Outcome, e.Reasons = results.Error, []string{"b: the command ended with exit status 3"}
-	must.Equal(t, p.split(d, e).Error(), "b: the command ended with exit status 3")
+	must.Equal(t, p.split(d, e).Error(), "b: the command ended with exit status 3; nothing is compared. "+
+		"--ignore-failure counts such runs, too")
 	e.Outcome, p.Runs, p.Executions = results.Completed, 21, 21
 	must.Contain(t, p.split(d, e).Error(), "measured 100 runs, not 105")
 	for name, change := range map[string]func(*Plan){
