@@ -122,7 +122,8 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 	if o.output != "" && len(args) > 1 {
 		return usageError(fmt.Errorf("-o names one file for %d analyses; omit it", len(args)))
 	}
-	if err := o.check(); err != nil {
+	p, err := o.parameters()
+	if err != nil {
 		return usageError(err)
 	}
 	for i, arg := range args {
@@ -135,17 +136,11 @@ func (a *app) analyze(args []string, o analyzeOptions) error {
 		if i > 0 && o.format != "json" {
 			a.print("\n")
 		}
-		if err := a.analyzeOne(in, arg, o); err != nil {
+		if err := a.analyzeOne(in, arg, p, o); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// check reports mistakes in the flags before any file is read.
-func (o *analyzeOptions) check() error {
-	_, err := o.parameters()
-	return err
 }
 
 // parameters returns the parameters of the flags.
@@ -171,11 +166,7 @@ func (o *analyzeOptions) parameters() (warmup.Parameters, error) {
 }
 
 // analyzeOne analyzes one input, prints the analysis and stores it.
-func (a *app) analyzeOne(in experiment.Input, arg string, o analyzeOptions) error {
-	p, err := o.parameters()
-	if err != nil {
-		return usageError(err)
-	}
+func (a *app) analyzeOne(in experiment.Input, arg string, p warmup.Parameters, o analyzeOptions) error {
 	elsewhere := o.format == "json" && !o.table && o.output != ""
 	if elsewhere && !isStdout(o.output) && !durable.IsDescriptor(o.output) {
 		in.Analysis = o.output

@@ -150,6 +150,27 @@ func (a *app) records(f experiment.Experiment, pattern *key.Pattern) (*experimen
 	return m, err
 }
 
+// opened opens the experiment that arg names, and reads its records of the keys that match --key.
+func (a *app) opened(arg, key string) (f experiment.Experiment, m *experiment.Records, err error) {
+	pattern, err := experiment.ParsePattern(key)
+	if err == nil {
+		f, err = experiment.Open(a.fsys, arg)
+	}
+	if err == nil {
+		m, err = a.records(f, pattern)
+	}
+	return f, m, err
+}
+
+// answer prints a document as JSON, or as text.
+func (a *app) answer(format string, document any, text func()) error {
+	if format == "json" {
+		return a.printJSON(document)
+	}
+	text()
+	return nil
+}
+
 // reader reads experiments and files of results. workers is the number of goroutines of an
 // analysis.
 func (a *app) reader(workers int) experiment.Reader {

@@ -14,11 +14,7 @@ func (a *app) checkData(arg string, o checkOptions) error {
 	r := integrity.Check(a.fsys, f.Directory,
 		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()),
 			Settings: doctor.Settings()})
-	if o.format == "json" {
-		err = a.printJSON(r.Document(f.Dir()))
-	} else {
-		a.console().Integrity(f.Dir(), r)
-	}
+	err = a.answer(o.format, r.Document(f.Dir()), func() { a.console().Integrity(f.Dir(), r) })
 	if err == nil && len(r.Problems) > 0 {
 		return errFound
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"time"
 
@@ -142,11 +141,7 @@ func (a *app) enough(arg string, o enoughOptions) error {
 			return err
 		}
 	}
-	if o.format == "json" {
-		err = a.printJSON(doc)
-	} else {
-		report.EnoughText(a.stdout, a.console().Width(), doc)
-	}
+	err = a.answer(o.format, doc, func() { report.EnoughText(a.stdout, a.console().Width(), doc) })
 	judged := func(k enough.Key) bool { return k.Unknown == "" }
 	if err == nil && count(doc.Keys, judged) == 0 && len(a.empty) == 0 {
 		err = fmt.Errorf("%w: no key shows how its executions vary; the output says why", errUnjudged)
@@ -160,10 +155,7 @@ func (a *app) writeEnough(arg string, doc *enough.Document, o enoughOptions) err
 	if err != nil {
 		return err
 	}
-	return a.toOutput(o.write, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return a.toText(o.write, text)
 }
 
 const howLongHelp = `How-long tells when a shorter experiment would have led to the same conclusions as
@@ -202,9 +194,5 @@ func (a *app) howLong(arg, key, format string) error {
 	if err != nil {
 		return fmt.Errorf("find out how long %s should have run: %w", in.Data.Source, err)
 	}
-	if format == "json" {
-		return a.printJSON(study)
-	}
-	report.HowLongText(a.stdout, study)
-	return nil
+	return a.answer(format, study, func() { report.HowLongText(a.stdout, study) })
 }

@@ -85,11 +85,9 @@ func (a *app) explain(arg string, o explainOptions) error {
 			return usageError(fmt.Errorf("--execution %d: no key has an execution with this number", n))
 		}
 	}
-	if o.format == "json" {
-		return a.printJSON(result)
-	}
-	report.ExplainText(a.stdout, a.console().Width(), result, o.executions)
-	return nil
+	return a.answer(o.format, result, func() {
+		report.ExplainText(a.stdout, a.console().Width(), result, o.executions)
+	})
 }
 
 func hasExecution(k *explain.Key, number int) bool {

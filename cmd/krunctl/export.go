@@ -10,16 +10,11 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
-	"krund/internal/reading/experiment"
 )
 
 // export writes the records of an experiment as rows or as a trace.
 func (a *app) export(arg string, o convertOptions) error {
-	f, err := experiment.Open(a.fsys, arg)
-	if err != nil {
-		return err
-	}
-	m, err := a.records(f, o.pattern)
+	_, m, err := a.opened(arg, o.key)
 	if err != nil {
 		return err
 	}
@@ -83,6 +78,14 @@ func canWrite(file string) error {
 		return err
 	}
 	return nil
+}
+
+// toText writes a text to the file that -o names, or to standard output.
+func (a *app) toText(file string, text []byte) error {
+	return a.toOutput(file, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 }
 
 // isStdout reports whether -o names standard output. A command then prints nothing else there.

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"krund/internal/experiment/results"
-	"krund/rig/must"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // helpColumns is the widest line of a help text.
@@ -191,23 +191,16 @@ func TestUsage(t *testing.T) {
 	b := newExperiment(t)
 	wrong := filepath.Join(t.TempDir(), "wrong.toml")
 	b.must(os.WriteFile(wrong, []byte("[experiment]\nexecutionss = 2\n"), 0o644))
-	for _, args := range [][]string{
-		{"check", "--plan"}, {"check", "--plan", "/no/such/file.toml"}, {"check", "--plan", "a.toml",
-			"b.toml"}, {"check", "--plan", b.dir()},
-		{"check", "--plan", wrong}, {"check", "--plan",
-			"--nonsense", b.toml},
-		{"nonsense"}, {"statsu"}, {"status"}, {"show"}, {"show", b.dir(), "x"}, {"show", b.dir(), "-1"},
-		{"show", b.dir(), "1-0"}, {"show", b.dir(), "1", "2"},
-		{"show", "--key", "x", b.dir()}, {"enable", b.dir()},
-		{"enable", "--start", "--root", "/x", b.toml},
-		{"convert", "--to", "csv", "--rows", "wide", "--all-outcomes", b.dir()},
-		{"convert", "--to", "csv", "--iterations", "5-2", b.dir()}, {"convert", "--to", "csv",
-			"--iterations", "a",
-			b.dir()}, {"version", "x"},
-		{"convert", "--to", "csv", "--rows", "wide", "--column", "a", "--column", "b", b.dir()},
+	for _, line := range []string{
+		"check --plan", "check --plan /no/such/file.toml", "check --plan a.toml b.toml", "check --plan DIR",
+		"check --plan " + wrong, "check --plan --nonsense TOML", "nonsense", "statsu", "status", "show",
+		"show DIR x", "show DIR -1", "show DIR 1-0", "show DIR 1 2", "show --key x DIR", "enable DIR",
+		"enable --start --root /x TOML", "convert --to csv --rows wide --all-outcomes DIR",
+		"convert --to csv --iterations 5-2 DIR", "convert --to csv --iterations a DIR", "version x",
+		"convert --to csv --rows wide --column a --column b DIR",
 	} {
-		r := krunctl(t, args...)
-		must.Be(t, r.code == exitUsage && r.stdout == "" && strings.HasPrefix(r.stderr, "krunctl: "), args,
+		r := krunctl(t, strings.Fields(strings.NewReplacer("DIR", b.dir(), "TOML", b.toml).Replace(line))...)
+		must.Be(t, r.code == exitUsage && r.stdout == "" && strings.HasPrefix(r.stderr, "krunctl: "), line,
 			r.text())
 	}
 	r := krunctl(t, "statsu")

@@ -204,19 +204,21 @@ func (a *app) collect(args, order []string, key string) (c *history.Collector, u
 	return c, unit, nil
 }
 
+// readInput reads a file of at most so many bytes; "-" is standard input.
+func (a *app) readInput(file string, most int64) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(io.LimitReader(a.stdin, most))
+	}
+	return durable.ReadSmallFile(a.fsys, file, most)
+}
+
 // versionOrder reads the file of --versions: the first word of each line.
 func (a *app) versionOrder(file string) ([]string, error) {
-	var text []byte
-	var err error
-	switch file {
-	case "":
+	if file == "" {
 		return nil, nil
-	case "-":
-		const most = 64 << 20
-		text, err = io.ReadAll(io.LimitReader(a.stdin, most))
-	default:
-		text, err = durable.ReadFile(a.fsys, file)
 	}
+	const most = 64 << 20
+	text, err := a.readInput(file, most)
 	if err != nil {
 		return nil, fmt.Errorf("read --versions: %w", err)
 	}

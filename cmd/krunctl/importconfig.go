@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,10 +29,7 @@ func (a *app) importConfig(name, output string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.toOutput(output, func(w io.Writer) error {
-		_, err := io.WriteString(w, converted.TOML)
-		return err
-	}); err != nil {
+	if err := a.toText(output, []byte(converted.TOML)); err != nil {
 		return err
 	}
 	for _, left := range converted.Left {

@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/durable"
 	"krund/internal/hub/api"
 	"krund/internal/hub/joined"
 )
@@ -112,19 +110,13 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 // joinToken returns the token to join with.
 func (a *app) joinToken(o joinOptions) (string, error) {
 	const most = 1 << 10
-	var text []byte
-	var err error
+	text, err := []byte(cmp.Or(o.token, a.env("KRUNHUB_TOKEN"))), error(nil)
 	file := o.tokenFile
 	if o.token == "-" { // as --token-file -
 		file = "-"
 	}
-	switch file {
-	case "":
-		text = []byte(cmp.Or(o.token, a.env("KRUNHUB_TOKEN")))
-	case "-":
-		text, err = io.ReadAll(io.LimitReader(a.stdin, most))
-	default:
-		text, err = durable.ReadSmallFile(a.fsys, file, most)
+	if file != "" {
+		text, err = a.readInput(file, most)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the token: %w", err)

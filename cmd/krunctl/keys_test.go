@@ -15,16 +15,12 @@ import (
 
 // TestUnknownKey: a mistyped key is an error, not an empty table.
 func TestUnknownKey(t *testing.T) {
-	for _, args := range [][]string{{"show"}, {"convert", "--to", "csv"}, {"convert", "--to", "csv",
-		"--rows", "wide"},
-		{"show", "--startup"}, {"show", "--counters"}, {"report", "-o", filepath.Join(t.TempDir(),
-			"x.svg")}} {
-		b := complete(t)
-		r := krunctl(t, append(args, "--key", "nbdoy:*:*", b.toml)...)
-		if text := r.text(); r.code != exitError || !strings.Contains(text, "matches no key") ||
-			!strings.Contains(text, "nbody:C:") {
-			t.Errorf("%v: %s", args, text)
-		}
+	b := complete(t)
+	for _, command := range []string{"show", "convert --to csv", "convert --to csv --rows wide",
+		"show --startup", "show --counters", "report -o " + filepath.Join(t.TempDir(), "x.svg")} {
+		r := krunctl(t, append(strings.Fields(command), "--key", "nbdoy:*:*", b.toml)...)
+		r.says(t, exitError, "", "matches no key", command)
+		must.Contain(t, r.text(), "nbody:C:", command)
 	}
 }
 
@@ -52,31 +48,20 @@ func TestKeyFlag(t *testing.T) {
 	if r := krunctl(t, "analyze", "--rule", "resamples=500", in); r.code != exitOK {
 		t.Fatal(r.text())
 	}
-	for _, c := range []struct {
-		name string
-		args []string
-	}{
-		{"analyze", []string{"analyze", "--format", "json", "--rule", "resamples=500", in}},
-		{"table", []string{"analyze", "--format", "csv", in}}, {"compare", []string{"compare", "-f", "json",
-			in, in}},
-		{"stability", []string{"enough", "stability", "--format", "json", "--resamples", "20",
-			"--ratio-resamples", "20", in}},
-		{"similarity", []string{"analyze", "--similarity", "--format", "json", in}}, {"explain",
-			[]string{"explain", "--format", "json", in}},
-		{"optimize", []string{"enough", "optimize", "--format", "json", "--resamples", "50", "--steps",
-			"5", in}},
-		{"convert", []string{"convert", "--to", "go", in}},
+	for _, command := range []string{
+		"analyze --format json --rule resamples=500", "analyze --format csv", "compare -f json " + in,
+		"enough stability --format json --resamples 20 --ratio-resamples 20",
+		"analyze --similarity --format json", "explain --format json",
+		"enough optimize --format json --resamples 50 --steps 5", "convert --to go",
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := krunctl(t, append(c.args, "--key", one)...)
-			if r.code == exitUsage || !strings.Contains(r.stdout, "fasta") || strings.Contains(r.stdout,
-				"nbody") {
-				t.Errorf("%s: %s", one, r.text())
-			}
-			krunctl(t, append(c.args, "--key", "nosuch:C:default-c")...).says(t, exitError,
-				"", "matches no key", "a key that is not there")
-			krunctl(t, append(c.args, "--key", "nonsense")...).says(t, exitUsage, "", "--key", "nonsense")
-		})
+		run := func(key string) ran {
+			return krunctl(t, append(strings.Fields(command), in, "--key", key)...)
+		}
+		r := run(one)
+		must.Be(t, r.code != exitUsage && strings.Contains(r.stdout, "fasta") &&
+			!strings.Contains(r.stdout, "nbody"), command, r.text())
+		run("nosuch:C:default-c").says(t, exitError, "", "matches no key", command)
+		run("nonsense").says(t, exitUsage, "", "--key", command)
 	}
 	out := filepath.Join(dir, "out")
 	krunctl(t, "report", in, "--key", one, "-o", out).says(t, exitOK, "", "")

@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,25 +12,18 @@ import (
 
 // recordReaders are all commands that look at every record of an experiment. TMP is a directory of
 // the test's own.
-var recordReaders = [][]string{
-	{"show"}, {"show", "--format", "json"}, {"show", "--startup"}, {"show", "--startup", "--format", "json"},
-	{"convert", "--to", "csv"},
-	{"convert", "--to", "jsonl", "--rows", "executions"},
-	{"convert", "--to", "csv", "--rows", "wide", "--key", "nbody:C:*"}, {"analyze"}, {"analyze", "--format",
-		"json"}, {"analyze", "--table"},
-	{"analyze", "--table", "-o", "TMP/table"},
-	{"report", "-o", "TMP/report"}, {"report", "-o", "TMP/x.svg"}, {"compare"}, {"compare", "-f", "csv"},
-	{"enough", "stability"}, {"analyze", "--similarity"}, {"enough", "optimize"}, {"explain"},
-	{"convert", "--to", "go"}, {"convert", "--to", "krun", "-o", "TMP/x.bz2"}, {"show", "--counters"},
+var recordReaders = []string{
+	"show", "show --format json", "show --startup", "show --startup --format json", "convert --to csv",
+	"convert --to jsonl --rows executions", "convert --to csv --rows wide --key nbody:C:*", "analyze",
+	"analyze --format json", "analyze --table", "analyze --table -o TMP/table", "report -o TMP/report",
+	"report -o TMP/x.svg", "compare", "compare -f csv", "enough stability", "analyze --similarity",
+	"enough optimize", "explain", "convert --to go", "convert --to krun -o TMP/x.bz2", "show --counters",
 }
 
 // readRecords runs one of them over the experiment in dir.
-func readRecords(t *testing.T, tmp, dir string, args []string) ran {
+func readRecords(t *testing.T, tmp, dir, command string) ran {
 	t.Helper()
-	args = slices.Clone(args)
-	for i := range args {
-		args[i] = strings.ReplaceAll(args[i], "TMP", tmp)
-	}
+	args := strings.Fields(strings.ReplaceAll(command, "TMP", tmp))
 	if args[0] == "compare" {
 		args = append(args, dir)
 	}
@@ -72,14 +64,14 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 			tmp := t.TempDir()
 			for _, args := range recordReaders {
 				r := readRecords(t, tmp, b.dir(), args)
-				if slices.Contains(args, "--counters") { // they have none to judge, which is 1 in any case
+				if strings.Contains(args, "--counters") { // they have none to judge, which is 1 in any case
 					if r.code != exitError || strings.Contains(r.stderr, "0000000-001") != (name != "sound") {
 						t.Errorf("%v:\n%s", args, r.text())
 					}
 					continue
 				}
 				if name == "sound" {
-					if slices.Contains(args, "stability") { // these executions are too short for it
+					if strings.Contains(args, "stability") { // these executions are too short for it
 						r.code -= exitLeftOut
 					}
 					must.Be(t, r.code == exitOK && !strings.Contains(r.stderr, "left out"), args, r.text())
@@ -90,7 +82,7 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 					!strings.Contains(r.stderr, "krunctl check") {
 					t.Errorf("%v: want exit %d and the record's name once:\n%s", args, exitLeftOut, r.text())
 				}
-				must.Be(t, r.stdout != "" || slices.Contains(args, "-o"), args, "printed nothing")
+				must.Be(t, r.stdout != "" || strings.Contains(args, " -o "), args, "printed nothing")
 			}
 			for _, args := range [][]string{{"check", b.dir()}, {"show", b.dir(), "0"}} {
 				r := krunctl(t, args...)

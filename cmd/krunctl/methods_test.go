@@ -49,26 +49,22 @@ func TestMethodsGoldens(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		in   func(*testing.T, string) string
-		args []string
+		args string
 	}{
-		{"similarity", oddFile, []string{"analyze", "--similarity"}},
-		{"similarity-csv", oddFile, []string{"analyze", "--similarity", "--format", "csv"}},
-		{"similarity-json", krundDirectory, []string{"analyze", "--similarity", "--format", "json"}},
-		{"stability", oddFile, []string{"enough", "stability", "--ratio-resamples", "500", "--resamples",
-			"200"}},
-		{"stability-study", krundDirectory, []string{"enough", "stability", "--ratio-resamples", "500",
-			"--profile",
-			"study", "--criterion", "cv,kld"}},
-		{"stability-csv", oddFile, []string{"enough", "stability", "--format", "csv", "--draws", "0",
-			"--criterion", "cv",
-			"--threshold", "0.02", "--ratio-resamples", "500"}},
-		{"stability-json", krundDirectory, []string{"enough", "stability", "--format", "json",
-			"--ratio-resamples", "500",
-			"--criterion", "kld", "--warmup", "2-8", "--step", "5", "--executions", "2-3"}},
+		{"similarity", oddFile, "analyze --similarity"},
+		{"similarity-csv", oddFile, "analyze --similarity --format csv"},
+		{"similarity-json", krundDirectory, "analyze --similarity --format json"},
+		{"stability", oddFile, "enough stability --ratio-resamples 500 --resamples 200"},
+		{"stability-study", krundDirectory,
+			"enough stability --ratio-resamples 500 --profile study --criterion cv,kld"},
+		{"stability-csv", oddFile, "enough stability --format csv --draws 0 --criterion cv " +
+			"--threshold 0.02 --ratio-resamples 500"},
+		{"stability-json", krundDirectory, "enough stability --format json --ratio-resamples 500 " +
+			"--criterion kld --warmup 2-8 --step 5 --executions 2-3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			r := krunctl(t, append(c.args, c.in(t, dir))...)
+			r := krunctl(t, append(strings.Fields(c.args), c.in(t, dir))...)
 			must.Need(t, r.code == exitOK && r.stderr == "", "exit", r.code, r.stderr)
 			golden(t, c.name, strings.ReplaceAll(r.stdout, dir, "DIR"))
 		})
@@ -123,34 +119,25 @@ func TestStabilityOfMeans(t *testing.T) {
 
 func TestMethodsRefuse(t *testing.T) {
 	in := oddFile(t, t.TempDir())
-	for _, args := range [][]string{
-		{"analyze", "--similarity"}, {"analyze", "--similarity", "--format", "html", in},
-		{"analyze", "--similarity", "--mode", "paper", in},
-		{"enough", "stability"}, {"enough", "stability", "--format", "xml", in}, {"enough", "stability",
-			"--criterion", "x", in},
-		{"enough", "stability", "--threshold", "0.1", in},
-		{"enough", "stability", "--criterion", "cv", "--threshold", "0", in}, {"enough", "stability",
-			"--profile", "x", in},
-		{"enough", "stability", "--step", "0", in},
-		{"enough", "stability", "--bootstrap", "x", in}, {"enough", "stability", "--warmup", "5", in},
-		{"enough", "stability", "--warmup",
-			"9-5", in}, {"enough", "stability", "--executions", "a-b", in},
-		{"enough", "stability", "--draws", "0", in}, {"enough", "stability", "--draws", "-3", in},
-		{"enough", "stability", "--confidence",
-			"1", in}, {"enough", "stability", "--batch", "-1s", in},
-		{"enough", "stability", "--measure", "0", in}, {"enough", "stability", "--window", "1", in},
-		{"enough", "stability", "--resamples",
-			"0", in}, {"enough", "stability", "--full", "-1", in},
+	for _, args := range []string{
+		"analyze --similarity", "analyze --similarity --format html IN",
+		"analyze --similarity --mode paper IN", "enough stability", "enough stability --format xml IN",
+		"enough stability --criterion x IN", "enough stability --threshold 0.1 IN",
+		"enough stability --criterion cv --threshold 0 IN", "enough stability --profile x IN",
+		"enough stability --step 0 IN", "enough stability --bootstrap x IN",
+		"enough stability --warmup 5 IN", "enough stability --warmup 9-5 IN",
+		"enough stability --executions a-b IN", "enough stability --draws 0 IN",
+		"enough stability --draws -3 IN", "enough stability --confidence 1 IN",
+		"enough stability --batch -1s IN", "enough stability --measure 0 IN",
+		"enough stability --window 1 IN", "enough stability --resamples 0 IN",
+		"enough stability --full -1 IN",
 	} {
-		if r := krunctl(t, args...); r.code != exitUsage || r.stdout != "" || !strings.HasPrefix(r.stderr,
-			"krunctl: ") {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		r := krunctl(t, strings.Fields(strings.ReplaceAll(args, "IN", in))...)
+		must.Be(t, r.stdout == "", args, r.text())
+		r.says(t, exitUsage, "", "krunctl: ", args)
 	}
 	for _, command := range []string{"analyze --similarity", "enough stability"} {
-		if r := krunctl(t, append(strings.Fields(command),
-			"/no/such/results.json")...); r.code != exitError || r.stdout != "" {
-			t.Error(r.text())
-		}
+		r := krunctl(t, append(strings.Fields(command), "/no/such/results.json")...)
+		must.Be(t, r.code == exitError && r.stdout == "", r.text())
 	}
 }

@@ -282,9 +282,5 @@ func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
 	if err := f.FindChanges(versions, o.limit); err != nil {
 		return fmt.Errorf("compare %s: %w", strings.Join(args, ", "), err)
 	}
-	if o.format == "json" {
-		return a.printJSON(f.Document())
-	}
-	report.ChangesText(a.stdout, f, o.search, o.limit)
-	return nil
+	return a.answer(o.format, f.Document(), func() { report.ChangesText(a.stdout, f, o.search, o.limit) })
 }

@@ -15,11 +15,7 @@ const mostCores = 8
 // plot draws process executions.
 func (a *app) plot(arg string, o reportOptions) error {
 	format := report.PlotFormat(o.format)
-	in, doc, err := a.analyzed(arg, o.key)
-	if err != nil {
-		return err
-	}
-	input, err := a.reportInput(in, doc, arg)
+	input, err := a.reportInput(arg, o.key)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/explain"
-	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
@@ -104,19 +103,18 @@ func reportCommand(a *app) *cobra.Command {
 
 // report writes the pages and prints the path of the first.
 func (a *app) report(arg, keys, output string) error {
-	in, doc, err := a.analyzed(arg, keys)
-	if err != nil {
-		return err
-	}
-	input, err := a.reportInput(in, doc, arg)
+	input, err := a.reportInput(arg, keys)
 	if err != nil {
 		return err
 	}
 	if err = input.Compare(); err != nil {
 		return err
 	}
-	if input.Explanation, err = explained(&input); err != nil {
-		return err
+	if input.Series != nil { // as krunctl explain does; files of other tools have no evidence
+		if input.Explanation, err = explain.Explain(input.Data.Info, input.Document, explain.Default(),
+			runtime.NumCPU(), input.Series); err != nil {
+			return err
+		}
 	}
 	size, err := report.WriteSite(a.fsys, output, input)
 	if err != nil {
@@ -127,19 +125,15 @@ func (a *app) report(arg, keys, output string) error {
 	return nil
 }
 
-// explained explains the keys of an experiment of krund as krunctl explain does. The result is nil
-// for files of other tools, which have no evidence.
-func explained(input *report.Input) (*explain.Document, error) {
-	if input.Series == nil {
-		return nil, nil
+// reportInput reads an experiment or a file of results with its analysis and, for experiments of
+// krund, the facts in their records. keys is the text of --key.
+func (a *app) reportInput(arg, keys string) (report.Input, error) {
+	in, doc, err := a.reader(runtime.NumCPU()).Analyzed(arg, keys, nil)
+	if err != nil {
+		return report.Input{}, err
 	}
-	return explain.Explain(input.Data.Info, input.Document, explain.Default(), runtime.NumCPU(), input.Series)
-}
-
-// reportInput combines an analysis with its data and, for experiments of krund, with the records.
-func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string) (report.Input, error) {
 	input := report.Input{Document: doc, Data: in.Data, Version: display.Version()}
-	facts, err := a.facts(in, arg)
+	facts, err := report.FactsOf(a.fsys, in, arg, a.talk)
 	if err != nil || facts == nil {
 		return input, err
 	}
@@ -152,14 +146,4 @@ func (a *app) reportInput(in experiment.Input, doc *warmup.Document, arg string)
 	}
 	input.AddRecords(facts, f.Reader())
 	return input, nil
-}
-
-// facts reads the facts in the records of an experiment; nil for files of other tools.
-func (a *app) facts(in experiment.Input, arg string) (*report.Facts, error) {
-	return report.FactsOf(a.fsys, in, arg, a.talk)
-}
-
-// analyzed reads an experiment or a file of results with its analysis. keys is the text of --key.
-func (a *app) analyzed(arg, keys string) (experiment.Input, *warmup.Document, error) {
-	return a.reader(runtime.NumCPU()).Analyzed(arg, keys, nil)
 }

@@ -27,8 +27,8 @@ func (a *accounts) Remove(context.Context, bool) (bool, error) {
 	return was, nil
 }
 
-// withAccount is an experiment whose krund was killed when it had made the account, which is noted in
-// the journal and, if run is a directory, in the copy there; and krunctl on this machine.
+// withAccount is an experiment whose krund was killed when it had made the account, which is noted
+// in the journal and, if run is a directory, in the copy there; and krunctl on this machine.
 func withAccount(t *testing.T, run string) (*builder, *accounts, *app) {
 	t.Helper()
 	b, db := mixed(t), &accounts{}
@@ -67,7 +67,8 @@ func TestRestoreLeavesAMachineThatIsTaken(t *testing.T) {
 	b, db, a := withAccount(t, run)
 	other, err := directory.LockMachine(lax(), "/other.krun", run)
 	b.must(err)
-	runApp(a, "repair", "--machine", b.toml).says(t, exitError, "", "another krund is running on this machine")
+	runApp(a, "repair", "--machine", b.toml).says(t, exitError, "",
+		"another krund is running on this machine")
 	must.Be(t, db.there, "the account is gone")
 	b.must(other.Release())
 	runApp(a, "repair", "--machine", b.toml).says(t, exitOK, "", "")

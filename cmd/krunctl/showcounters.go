@@ -6,21 +6,12 @@ import (
 
 	"krund/internal/display"
 	"krund/internal/execution/verdict"
-	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 )
 
 // counted checks the counters of an experiment.
 func (a *app) counted(arg string, o showOptions) error {
-	pattern, err := experiment.ParsePattern(o.key)
-	if err != nil {
-		return err
-	}
-	f, err := experiment.Open(a.fsys, arg)
-	if err != nil {
-		return err
-	}
-	m, err := a.records(f, pattern)
+	f, m, err := a.opened(arg, o.key)
 	if err != nil {
 		return err
 	}
@@ -33,11 +24,7 @@ func (a *app) counted(arg string, o showOptions) error {
 		doc.Add(rec, limits)
 	}
 	doc.Tolerance, doc.Threshold, doc.Damaged = limits.Tolerance, limits.BusyThreshold, m.Damaged
-	if o.format == "json" {
-		err = a.printJSON(doc)
-	} else {
-		a.console().Counters(doc)
-	}
+	err = a.answer(o.format, doc, func() { a.console().Counters(doc) })
 	switch {
 	case err != nil:
 		return err
@@ -60,11 +47,7 @@ func (a *app) calibrate(arg string, o showOptions) error {
 	if err != nil {
 		return usageError(fmt.Errorf("--busy: %w", err))
 	}
-	f, err := experiment.Open(a.fsys, arg)
-	if err != nil {
-		return err
-	}
-	m, err := a.records(f, nil)
+	f, m, err := a.opened(arg, "")
 	if err != nil {
 		return err
 	}

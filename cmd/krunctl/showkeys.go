@@ -18,11 +18,7 @@ func (a *app) summary(arg string, o showOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.format == "json" {
-		return a.printJSON(doc)
-	}
-	a.console().Summary(doc.Keys)
-	return nil
+	return a.answer(o.format, doc, func() { a.console().Summary(doc.Keys) })
 }
 
 func (a *app) summaryOf(arg string, pattern *key.Pattern) (summary.Document, error) {

@@ -3,21 +3,12 @@ package main
 import (
 	"errors"
 
-	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 )
 
 // startup prints how long each VM takes to start.
 func (a *app) startup(arg string, o showOptions) error {
-	pattern, err := experiment.ParsePattern(o.key)
-	if err != nil {
-		return err
-	}
-	f, err := experiment.Open(a.fsys, arg)
-	if err != nil {
-		return err
-	}
-	m, err := a.records(f, pattern)
+	f, m, err := a.opened(arg, o.key)
 	if err != nil {
 		return err
 	}

@@ -156,9 +156,5 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	if o.identical > 0 {
 		s.Identical = sequential.IdenticalOf(groups, o.policy, o.identical, o.seed)
 	}
-	if o.format == "json" {
-		return a.printJSON(s)
-	}
-	report.SimulateText(a.stdout, s)
-	return nil
+	return a.answer(o.format, s, func() { report.SimulateText(a.stdout, s) })
 }

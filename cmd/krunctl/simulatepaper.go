@@ -96,11 +96,7 @@ func (a *app) laaberTables(args []string, o stabilityOptions) error {
 		return fmt.Errorf("%w: no key has executions that are long enough; krunctl enough stability says why",
 			errUnjudged)
 	}
-	if o.format == "json" {
-		return a.printJSON(docs)
-	}
-	report.LaaberTables(a.stdout, o.parsed, docs)
-	return nil
+	return a.answer(o.format, docs, func() { report.LaaberTables(a.stdout, o.parsed, docs) })
 }
 
 // trainiTables prints where policies end warm-up, beside the techniques of the annotations.
@@ -148,9 +144,5 @@ func (a *app) trainiTables(args []string, o simulateOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.format == "json" {
-		return a.printJSON(doc)
-	}
-	report.WarmupEnds(a.stdout, doc)
-	return nil
+	return a.answer(o.format, doc, func() { report.WarmupEnds(a.stdout, doc) })
 }

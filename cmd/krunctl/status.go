@@ -104,11 +104,7 @@ func (a *app) status(ctx context.Context, arg string, o statusOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.format == "json" {
-		return a.printJSON(st)
-	}
-	a.console().Status(st, o.by == "key", a.now())
-	return nil
+	return a.answer(o.format, st, func() { a.console().Status(st, o.by == "key", a.now()) })
 }
 
 // statusOf returns the progress of an experiment, and of the process execution that this machine's

@@ -29,7 +29,7 @@ func (a *app) tables(args []string, o analyzeOptions) error {
 // writeTables writes the study's tables in a format.
 func (a *app) writeTables(w io.Writer, in experiment.Input, arg string, doc *warmup.Document,
 	format string) error {
-	facts, err := a.facts(in, arg)
+	facts, err := report.FactsOf(a.fsys, in, arg, a.talk)
 	if err != nil {
 		return err
 	}

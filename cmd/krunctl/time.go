@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -296,10 +295,7 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 		}
 		text, err := out.text()
 		if err == nil {
-			err = a.toOutput(out.path, func(w io.Writer) error {
-				_, err := w.Write(text)
-				return err
-			})
+			err = a.toText(out.path, text)
 		}
 		if err != nil {
 			return err
