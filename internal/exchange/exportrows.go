@@ -50,11 +50,11 @@ func (x *Export) Write(w io.Writer) error {
 		return err
 	}
 	for rec := range x.records {
-		if err := x.rows(&rec, out.row); err != nil {
+		if err := x.rows(&rec, out.Write); err != nil {
 			return err
 		}
 	}
-	return out.end()
+	return out.Flush()
 }
 
 // recordHeads are the columns that identify a record.
@@ -93,8 +93,8 @@ func haveArms(records iter.Seq[results.Record]) bool {
 
 // rowWriter takes the cells of a row, in the order of the columns; "" is missing.
 type rowWriter interface {
-	row(cells []string) error
-	end() error
+	Write(cells []string) error
+	Flush() error
 }
 
 // newRows returns a writer of the table as CSV or as JSON lines. fixed is the number of columns
@@ -103,15 +103,9 @@ func newRows(w io.Writer, jsonLines bool, heads []string, fixed int) (rowWriter,
 	if jsonLines {
 		return &jsonRows{w: w, heads: heads, fixed: fixed}, nil
 	}
-	rows := csvRows{display.NewCSV(w)}
-	return rows, rows.row(heads)
+	rows := display.NewCSV(w)
+	return rows, rows.Write(heads)
 }
-
-type csvRows struct{ display.CSV }
-
-func (c csvRows) row(cells []string) error { return c.Write(cells) }
-
-func (c csvRows) end() error { return c.Flush() }
 
 // jsonRows writes an object per row. All cells except names are numbers; missing ones are null.
 type jsonRows struct {
@@ -120,7 +114,7 @@ type jsonRows struct {
 	fixed int // number of columns that are not series
 }
 
-func (j *jsonRows) row(cells []string) error {
+func (j *jsonRows) Write(cells []string) error {
 	var b strings.Builder
 	for i, value := range cells {
 		name, err := json.Marshal(j.heads[i])
@@ -143,7 +137,7 @@ func (j *jsonRows) row(cells []string) error {
 	return err
 }
 
-func (j *jsonRows) end() error { return nil }
+func (j *jsonRows) Flush() error { return nil }
 
 var textHeads = map[string]bool{"benchmark": true, "vm": true, "variant": true, "arm": true,
 	"outcome": true, "kind": true, "name": true}

@@ -3,7 +3,6 @@ package exchange
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -27,18 +26,8 @@ const goPrefix = "Krund/benchmark="
 // execution. ns/op becomes seconds; each other unit becomes a column. Other lines are skipped. The
 // errors wrap ErrFormat and name the line, or are those of r.
 func ReadGo(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
-	in := bufio.NewScanner(r)
-	in.Buffer(nil, 1<<20)
 	g := goReader{d: &dataset.Dataset{Info: dataset.Info{Format: FormatGo}}, names: newNamer(o, "Go")}
-	for line := 1; in.Scan(); line++ {
-		if err := g.line(in.Text()); err != nil {
-			return nil, fmt.Errorf("read Go benchmarks: %w: line %d: %w", ErrFormat, line, err)
-		}
-	}
-	switch err := in.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("read Go benchmarks: %w: %w", ErrFormat, err)
-	case err != nil:
+	if err := eachLine(r, g.line); err != nil {
 		return nil, fmt.Errorf("read Go benchmarks: %w", err)
 	}
 	g.flush()
@@ -278,25 +267,24 @@ func writeGoRun(b *bufio.Writer, k key.Key, wall *dataset.Column, columns []goCo
 // goWall returns an iteration's time in nanoseconds, which Go's tools expect, or its value in
 // another unit; "" when it is missing.
 func goWall(c *dataset.Column, i int) (value, unit string) {
-	if c.Ints != nil {
-		if c.Ints[i] == dataset.MissingInt {
-			return "", ""
-		}
-		value = strconv.FormatInt(c.Ints[i], 10)
-	} else {
-		v := c.Reals[i]
-		if math.IsNaN(v) {
-			return "", ""
-		}
-		if c.Unit == dataset.Seconds {
-			return shifted(v), "ns/op"
-		}
-		value = strconv.FormatFloat(v, 'g', -1, 64)
-	}
-	if c.Unit == dataset.Nanoseconds {
+	switch value = valueText(c, i); {
+	case value == "", c.Unit == dataset.Nanoseconds:
 		return value, "ns/op"
+	case c.Ints == nil && c.Unit == dataset.Seconds:
+		return shifted(c.Reals[i]), "ns/op"
 	}
 	return value, strings.Join(strings.Fields(cmp.Or(c.Unit, "value")), "_")
+}
+
+// valueText returns a value of a column, exactly as it is; "" if it is missing.
+func valueText(c *dataset.Column, i int) string {
+	switch {
+	case c.Ints != nil && c.Ints[i] != dataset.MissingInt:
+		return strconv.FormatInt(c.Ints[i], 10)
+	case c.Reals != nil && !math.IsNaN(c.Reals[i]):
+		return strconv.FormatFloat(c.Reals[i], 'g', -1, 64)
+	}
+	return ""
 }
 
 // shifted converts seconds to nanoseconds by moving the decimal point, which preserves every digit.

@@ -74,27 +74,18 @@ func (k *krunWriter) file(d *dataset.Dataset, config string) error {
 		k.pairs = append(k.pairs, p)
 	}
 	slices.SortStableFunc(k.pairs, func(a, b krunPair) int { return cmp.Compare(a.key, b.key) })
-	k.b.WriteString("{")
-	k.counts("aperf_counts", dataset.APERF)
-	fmt.Fprintf(k.b, " \"audit\": {\n  \"uname\": %s\n },\n \"config\": %s,\n",
-		jsonString("krund "+cmp.Or(strings.Join(strings.Fields(d.Machine), "_"),
-			"unknown")), jsonString(config))
-	k.counts("core_cycle_counts", dataset.CoreCycles)
-	fmt.Fprintf(k.b, " \"error_flag\": %t,\n", failed)
-	eta := k.member("eta_estimates", func(e *dataset.Execution) error {
-		k.b.WriteString(strconv.FormatFloat(total(e), 'g', -1, 64))
-		return nil
-	})
-	k.b.WriteString(",\n")
-	k.counts("mperf_counts", dataset.MPERF)
-	flags := k.member("pexec_flags", func(e *dataset.Execution) error {
-		k.b.WriteString(jsonString(krunFlag(e)))
-		return nil
-	})
-	k.b.WriteString(",\n")
-	times := k.member("wallclock_times", k.wall)
-	k.b.WriteString("\n}\n")
-	return errors.Join(eta, flags, times)
+	uname := "krund " + cmp.Or(strings.Join(strings.Fields(d.Machine), "_"), "unknown")
+	return errors.Join(
+		k.counts("{", "aperf_counts", dataset.APERF),
+		k.value(",", "audit", map[string]string{"uname": strings.ToValidUTF8(uname, "\uFFFD")}),
+		k.value(",", "config", strings.ToValidUTF8(config, "\uFFFD")),
+		k.counts(",", "core_cycle_counts", dataset.CoreCycles),
+		k.value(",", "error_flag", failed),
+		k.member(",", "eta_estimates", func(e *dataset.Execution) (any, error) { return total(e), nil }),
+		k.counts(",", "mperf_counts", dataset.MPERF),
+		k.member(",", "pexec_flags", func(e *dataset.Execution) (any, error) { return krunFlag(e), nil }),
+		k.member(",", "wallclock_times", krunTimes),
+		k.text("\n}\n"))
 }
 
 func krunFlag(e *dataset.Execution) string {
@@ -107,89 +98,78 @@ func krunFlag(e *dataset.Execution) string {
 	return "E"
 }
 
-// member writes an object that maps each key to a list with an element per execution.
-func (k *krunWriter) member(name string, execution func(*dataset.Execution) error) error {
-	fmt.Fprintf(k.b, " %s: {", jsonString(name))
-	for i, p := range k.pairs {
-		if i > 0 {
-			k.b.WriteString(",")
-		}
-		fmt.Fprintf(k.b, "\n  %s: [", jsonString(p.key))
-		for j, e := range p.executions {
-			if j > 0 {
-				k.b.WriteString(",\n   ")
-			}
-			if err := execution(e); err != nil {
+// value writes a member of an object after the text before.
+func (k *krunWriter) value(before, name string, v any) error {
+	quoted, err := json.Marshal(name)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(v)
+	return errors.Join(err, k.text(fmt.Sprintf("%s\n %s: %s", before, quoted, text)))
+}
+
+func (k *krunWriter) text(s string) error {
+	_, err := k.b.WriteString(s)
+	return err
+}
+
+// member writes an object that maps each key to a list with a value per execution.
+func (k *krunWriter) member(before, name string, value func(*dataset.Execution) (any, error)) error {
+	err := k.text(fmt.Sprintf("%s\n %q: {", before, name))
+	separator := ""
+	for _, p := range k.pairs {
+		values := make([]any, len(p.executions))
+		for i, e := range p.executions {
+			v, err := value(e)
+			if err != nil {
 				return fmt.Errorf("%s: execution %d: %w", p.key, e.Number, err)
 			}
+			values[i] = v
 		}
-		k.b.WriteString("]")
+		err = errors.Join(err, k.value(separator, p.key, values))
+		separator = ","
 	}
-	k.b.WriteString("\n }")
-	return nil
+	return errors.Join(err, k.text("\n }"))
 }
 
 // counts writes a counter as lists per core.
-func (k *krunWriter) counts(name, column string) {
-	k.b.WriteString("\n")
-	_ = k.member(name, func(e *dataset.Execution) error { // the callback returns no errors
-		k.b.WriteString("[")
+func (k *krunWriter) counts(before, name, column string) error {
+	return k.member(before, name, func(e *dataset.Execution) (any, error) {
+		cores := [][]uint64{}
 		if krunFlag(e) == "C" {
-			for i, c := range e.Cores(column) {
-				if i > 0 {
-					k.b.WriteString(",\n    ")
-				}
-				k.list(len(c.Counts), func(buf []byte, i int) []byte {
-					return strconv.AppendUint(buf,
-						c.Counts[i], 10)
-				})
+			for _, c := range e.Cores(column) {
+				cores = append(cores, append([]uint64{}, c.Counts...))
 			}
 		}
-		k.b.WriteString("]")
-		return nil
+		return cores, nil
 	})
-	k.b.WriteString(",\n")
 }
 
-// wall writes an execution's times in seconds, or none for a failed one.
-func (k *krunWriter) wall(e *dataset.Execution) error {
+// krunTimes returns an execution's times in seconds, or none for a failed one.
+func krunTimes(e *dataset.Execution) (any, error) {
 	c, ok := e.Column(dataset.Wall, dataset.NoCore)
-	if !ok || krunFlag(e) != "C" {
-		k.b.WriteString("[]")
-		return nil
-	}
+	times := []json.Number{}
 	switch {
+	case !ok || krunFlag(e) != "C":
 	case c.Unit == dataset.Nanoseconds && c.Ints != nil:
 		if slices.Contains(c.Ints, dataset.MissingInt) {
-			return fmt.Errorf("%w: an iteration has no time", ErrFormat)
+			return nil, fmt.Errorf("%w: an iteration has no time", ErrFormat)
 		}
-		k.list(len(c.Ints), func(buf []byte, i int) []byte { return append(buf, secondsText(c.Ints[i])...) })
+		for _, ns := range c.Ints {
+			times = append(times, json.Number(secondsText(ns)))
+		}
 	case c.Unit == dataset.Seconds && c.Ints == nil && c.Counts == nil:
 		for _, v := range c.Reals {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("%w: an iteration took %v s, which JSON cannot represent", ErrFormat, v)
+				return nil, fmt.Errorf("%w: an iteration took %v s, which JSON cannot represent",
+					ErrFormat, v)
 			}
+			times = append(times, json.Number(strconv.FormatFloat(v, 'g', -1, 64)))
 		}
-		k.list(len(c.Reals), func(buf []byte, i int) []byte {
-			return strconv.AppendFloat(buf, c.Reals[i], 'g',
-				-1, 64)
-		})
 	default:
-		return fmt.Errorf("%w: its values are in %q, but Krun requires seconds", ErrFormat, c.Unit)
+		return nil, fmt.Errorf("%w: its values are in %q, but Krun requires seconds", ErrFormat, c.Unit)
 	}
-	return nil
-}
-
-func (k *krunWriter) list(n int, value func([]byte, int) []byte) {
-	var buf [40]byte
-	k.b.WriteByte('[')
-	for i := range n {
-		if i > 0 {
-			k.b.WriteString(", ")
-		}
-		k.b.Write(value(buf[:0], i))
-	}
-	k.b.WriteByte(']')
+	return times, nil
 }
 
 func total(e *dataset.Execution) float64 {
@@ -203,12 +183,4 @@ func total(e *dataset.Execution) float64 {
 		}
 	}
 	return sum
-}
-
-func jsonString(s string) string {
-	text, err := json.Marshal(strings.ToValidUTF8(s, "\uFFFD"))
-	if err != nil {
-		return `""` // strings have no errors
-	}
-	return string(text)
 }

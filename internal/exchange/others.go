@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -86,10 +85,7 @@ var otherFormats = []otherFormat{
 func sniffOther(head []byte) string {
 	o := openingOf(head)
 	for _, f := range otherFormats {
-		like := foreignFormat{members: f.members, begins: f.begins}
-		if f.columns != nil {
-			like.columns = f.columns
-		}
+		like := foreignFormat{members: f.members, begins: f.begins, columns: f.columns}
 		if like.matches(o) {
 			return f.name
 		}
@@ -461,17 +457,10 @@ func WritePlain(w io.Writer, d *dataset.Dataset) error {
 				continue
 			}
 			for j := range wall.Len() {
-				value := ""
-				switch {
-				case wall.Ints != nil && wall.Ints[j] != dataset.MissingInt:
-					value = strconv.FormatInt(wall.Ints[j], 10)
-				case wall.Reals != nil && !math.IsNaN(wall.Reals[j]):
-					value = strconv.FormatFloat(wall.Reals[j], 'g', -1, 64)
-				default:
-					continue
+				if value := valueText(wall, j); value != "" {
+					_ = out.Write([]string{p.Key.String(), strconv.Itoa(e.Number), strconv.Itoa(j),
+						value, wall.Unit})
 				}
-				_ = out.Write([]string{p.Key.String(), strconv.Itoa(e.Number), strconv.Itoa(j), value,
-					wall.Unit})
 			}
 		}
 	}

@@ -35,15 +35,13 @@ func ReadSteadyStates(r io.Reader) ([]SteadyState, error) {
 	if err != nil {
 		return nil, err
 	}
-	column := func(name string) int { return slices.Index(t.head, name) }
 	required := []string{"benchmark", "fork", "classification", "steady_state_starts"}
-	at := map[string]int{"technique": column("technique"), "timewaste": column("timewaste"),
-		"interval": column("interval")}
-	for _, name := range required {
-		if at[name] = column(name); at[name] < 0 {
-			return nil, t.wrong(fmt.Errorf("line 1: there is no column %s; needed are %s", name,
-				strings.Join(required, ", ")))
-		}
+	at, err := t.columns("needed are "+strings.Join(required, ", "), required...)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"technique", "timewaste", "interval"} {
+		at[name] = slices.Index(t.head, name)
 	}
 	var list []SteadyState
 	err = t.each(func(row []string) error {

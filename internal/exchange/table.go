@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"krund/internal/durable"
@@ -32,6 +33,17 @@ func newTable(r io.Reader, what string) (*table, error) {
 	head[0] = strings.TrimPrefix(head[0], byteOrderMark)
 	t.head, t.in.ReuseRecord = head, true
 	return t, nil
+}
+
+// columns returns the indexes of columns. It says hint if one is missing.
+func (t *table) columns(hint string, names ...string) (map[string]int, error) {
+	at := map[string]int{}
+	for _, name := range names {
+		if at[name] = slices.Index(t.head, name); at[name] < 0 {
+			return nil, t.wrong(fmt.Errorf("line 1: there is no column %s; %s", name, hint))
+		}
+	}
+	return at, nil
 }
 
 // each calls row with the cells of each line, which are valid until it returns.

@@ -19,7 +19,7 @@ import (
 const FormatUOpTime = "µOpTime CSV"
 
 // The columns of µOpTime's result files. Other columns may occur between them.
-var uoptimeColumns = [...]string{"b_name", "ir_pos", "sr_pos", "it_pos", "bed_pos", "ns_per_op"}
+var uoptimeColumns = []string{"b_name", "ir_pos", "sr_pos", "it_pos", "bed_pos", "ns_per_op"}
 
 // mostRepetitions is the maximum plausible number of repetitions of a level; a larger number is a
 // mistake.
@@ -48,9 +48,10 @@ func ReadUOpTime(r io.Reader) (*optimize.Suite, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := uoptimeHead(t.head)
+	at, err := t.columns("a result file of µOpTime begins with "+strings.Join(uoptimeColumns, ","),
+		uoptimeColumns...)
 	if err != nil {
-		return nil, t.wrong(fmt.Errorf("line 1: %w", err))
+		return nil, err
 	}
 	u := uoptimeReader{at: at, index: map[string]int{}, seen: map[uoptimePlace]bool{},
 		full: optimize.Position{1, 1, 1}}
@@ -60,18 +61,6 @@ func ReadUOpTime(r io.Reader) (*optimize.Suite, error) {
 	return u.suite()
 }
 
-// uoptimeHead finds the columns.
-func uoptimeHead(head []string) (at [len(uoptimeColumns)]int, err error) {
-	for i, name := range uoptimeColumns {
-		at[i] = slices.Index(head, name)
-		if at[i] < 0 {
-			return at, fmt.Errorf("there is no column %s; a result file of µOpTime begins with %s", name,
-				strings.Join(uoptimeColumns[:], ","))
-		}
-	}
-	return at, nil
-}
-
 type uoptimePlace struct {
 	benchmark int
 	instance  int32
@@ -79,7 +68,7 @@ type uoptimePlace struct {
 }
 
 type uoptimeReader struct {
-	at         [len(uoptimeColumns)]int
+	at         map[string]int // of the columns
 	index      map[string]int
 	benchmarks []optimize.Benchmark
 	seen       map[uoptimePlace]bool
@@ -89,19 +78,19 @@ type uoptimeReader struct {
 func (u *uoptimeReader) row(record []string) error {
 	var positions [4]int32
 	for i := range positions {
-		text := record[u.at[i+1]]
+		text := record[u.at[uoptimeColumns[i+1]]]
 		n, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || n < 1 || n > mostRepetitions {
 			return fmt.Errorf("%s %q is not a position; positions count from 1", uoptimeColumns[i+1], text)
 		}
 		positions[i] = int32(n)
 	}
-	text := record[u.at[5]]
+	text := record[u.at["ns_per_op"]]
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(value >= 0) || math.IsInf(value, 0) {
 		return fmt.Errorf("ns_per_op %q is not a time; remove rows of failed runs", text)
 	}
-	name := record[u.at[0]]
+	name := record[u.at["b_name"]]
 	if name == "" {
 		return errors.New("b_name is empty")
 	}

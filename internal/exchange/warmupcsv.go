@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -39,7 +40,10 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 	rows.FieldsPerRecord = -1 // crashed executions may be shorter
 	header, err := rows.Read()
 	if err != nil {
-		return nil, csvError(err, "there is no header")
+		if errors.Is(err, io.EOF) {
+			err = fmt.Errorf("%w: there is no header", ErrFormat)
+		}
+		return nil, csvError(err)
 	}
 	if !isWarmupHeader(header, false) {
 		return nil, fmt.Errorf("read CSV: %w: %s", ErrFormat, wrongColumns(header))
@@ -51,7 +55,7 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 			return d, nil
 		}
 		if err != nil {
-			return nil, csvError(err, "")
+			return nil, csvError(err)
 		}
 		line, _ := rows.FieldPos(0)
 		if len(row) < 3 || len(row) != len(header) && !crashed(row) {
@@ -98,25 +102,11 @@ func wrongColumns(columns []string) string {
 }
 
 func (o WarmupCSVOptions) key(benchmark string) key.Key {
-	k := key.Key{Benchmark: strings.TrimSpace(benchmark), VM: o.VM, Variant: o.Variant}
-	if k.VM == "" {
-		k.VM = "vm"
-	}
-	if k.Variant == "" {
-		k.Variant = "default"
-	}
-	return k
+	return key.Key{Benchmark: strings.TrimSpace(benchmark), VM: cmp.Or(o.VM, "vm"),
+		Variant: cmp.Or(o.Variant, "default")}
 }
 
-func csvError(err error, atEnd string) error {
-	switch {
-	case errors.Is(err, io.EOF):
-		return fmt.Errorf("read CSV: %w: %s", ErrFormat, atEnd)
-	case errors.As(err, new(*csv.ParseError)):
-		return fmt.Errorf("read CSV: %w: %w", ErrFormat, err)
-	}
-	return fmt.Errorf("read CSV: %w", err)
-}
+func csvError(err error) error { return (&table{what: "CSV"}).unread(err) }
 
 // crash is the first value of an execution that crashed.
 const crash = "crash"
