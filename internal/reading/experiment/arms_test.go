@@ -7,9 +7,6 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
-	"krund/internal/experiment/directory"
-	"krund/internal/experiment/key"
-	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -32,14 +29,8 @@ null = true
 // TestArmsOfAnExperiment: the order, the null arm and the revision come from the configuration, and
 // the records of an arm are a pair of their own.
 func TestArmsOfAnExperiment(t *testing.T) {
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ab.krun"))
-	must.Do(t, err)
-	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(armsText), 0o644))
-	a := results.NewAppender(durable.OS(), d.Results())
-	for slot, arm := range []string{"again", "base", "base", "again"} {
-		k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}
-		must.Do(t, a.Append(record(k, slot, 1, 1+slot/2, results.Completed)))
-	}
+	d := created(t, filepath.Join(t.TempDir(), "ab.krun"), armsText,
+		keyed("again", 0, 1), keyed("base", 1, 1), keyed("base", 2, 2), keyed("again", 3, 2))
 	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall, Key: "*:*:*@base"})
 	must.Do(t, err)
 	want := []dataset.Arm{{Name: "base", Revision: "1a2b"}, {Name: "same", Twins: []string{"base"}},

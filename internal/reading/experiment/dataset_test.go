@@ -30,14 +30,37 @@ func record(k key.Key, slot, attempt, pexec int, outcome results.Outcome) result
 	}
 }
 
+// keyed is record of the benchmark b with an arm.
+func keyed(arm string, slot, pexec int) results.Record {
+	k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}
+	return record(k, slot, 1, pexec, results.Completed)
+}
+
 func writeRecords(t *testing.T, records ...results.Record) string {
 	t.Helper()
 	dir := t.TempDir()
+	appendRecords(t, dir, records)
+	return dir
+}
+
+func appendRecords(t *testing.T, dir string, records []results.Record) {
+	t.Helper()
 	a := results.NewAppender(durable.OS(), dir)
 	for _, r := range records {
 		must.Do(t, a.Append(r))
 	}
-	return dir
+}
+
+// created makes the directory of an experiment; without a text it has no configuration.
+func created(t *testing.T, path, text string, records ...results.Record) directory.Directory {
+	t.Helper()
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	d := must.Get(directory.Create(durable.OS(), path))(t)
+	if text != "" {
+		must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
+	}
+	appendRecords(t, d.Results(), records)
+	return d
 }
 
 func TestReadResults(t *testing.T) {
@@ -125,8 +148,6 @@ func TestNothing(t *testing.T) {
 // TestFirstResultOfCommands: the time before the first run of a command is that of the commands
 // which prepare it.
 func TestFirstResultOfCommands(t *testing.T) {
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
-	must.Do(t, err)
 	text := `[vms.C]
 runner = "c"
 variants = ["c"]
@@ -140,14 +161,15 @@ entry = "bench.so"
 [benchmarks]
 b = { parameter = 1 }
 `
-	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
-	a, exec := results.NewAppender(durable.OS(), d.Results()), int64(100)
+	exec := int64(100)
+	var records []results.Record
 	for slot, k := range []key.Key{{Benchmark: "b", VM: "C", Variant: "c"},
 		{Benchmark: "b", VM: "sh", Variant: "sh"}} {
 		r := record(k, slot, 1, 1, results.Completed)
 		r.Startup.ExecNS = &exec
-		must.Do(t, a.Append(r))
+		records = append(records, r)
 	}
+	d := created(t, filepath.Join(t.TempDir(), "x.krun"), text, records...)
 	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
 	must.Do(t, err)
 	for i, want := range []float64{1.4e-6, 0} {

@@ -10,7 +10,6 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -31,19 +30,12 @@ instrument = "events"
 // TestInstrumentedExperiment: the level is in the data, but no events; the second arm is the
 // cost of the first; and what is about programs as they are leaves it out.
 func TestInstrumentedExperiment(t *testing.T) {
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "cost.krun"))
-	must.Do(t, err)
-	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(instrumentText), 0o644))
-	a, freed := results.NewAppender(durable.OS(), d.Results()), int64(4096)
-	for slot, arm := range []string{"plain", "events"} {
-		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, slot, 1, 1, results.Completed)
-		if arm == "events" {
-			r.Instrument, r.EventsLost = arm, 3
-			r.Events = []results.Event{{Kind: "gc", TimeNS: 1100, DurationNS: 50, Argument: &freed},
-				{Kind: "load", TimeNS: 1200, Name: "A"}}
-		}
-		must.Do(t, a.Append(r))
-	}
+	freed, instrumented := int64(4096), keyed("events", 1, 1)
+	instrumented.Instrument, instrumented.EventsLost = "events", 3
+	instrumented.Events = []results.Event{{Kind: "gc", TimeNS: 1100, DurationNS: 50, Argument: &freed},
+		{Kind: "load", TimeNS: 1200, Name: "A"}}
+	d := created(t, filepath.Join(t.TempDir(), "cost.krun"), instrumentText, keyed("plain", 0, 1),
+		instrumented)
 	var messages []string
 	reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
 		Message: func(format string, args ...any) {
@@ -71,18 +63,16 @@ func TestInstrumentedExperiment(t *testing.T) {
 // TestKeyed: the executions of a key are read one at a time, with all columns, start stamps and
 // events, in the order of the data: by number, and the attempts of a slot one after the other.
 func TestKeyed(t *testing.T) {
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun"))
-	must.Do(t, err)
-	a := results.NewAppender(durable.OS(), d.Results())
 	k := key.Key{Benchmark: "b", VM: "C", Variant: "v"}
 	other := key.Key{Benchmark: "a", VM: "C", Variant: "v"}
-	for _, r := range []results.Record{
+	records := []results.Record{
 		record(k, 0, 1, 2, results.Error), record(k, 0, 2, 2, results.Completed),
 		record(k, 1, 1, 1, results.Completed), record(other, 2, 1, 1, results.Completed),
-	} {
-		r.Events = []results.Event{{Kind: "gc", TimeNS: int64(100*r.Slot + r.Attempt)}}
-		must.Do(t, a.Append(r))
 	}
+	for i, r := range records {
+		records[i].Events = []results.Event{{Kind: "gc", TimeNS: int64(100*r.Slot + r.Attempt)}}
+	}
+	d := created(t, filepath.Join(t.TempDir(), "x.krun"), "", records...)
 	reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
 		Message:  func(string, ...any) {},
 		Progress: func(string) (func(warmup.Progress), func()) { return nil, func() {} }}

@@ -14,8 +14,6 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
-	"krund/internal/experiment/directory"
-	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
@@ -23,22 +21,16 @@ import (
 // machine writes the part of an experiment that a machine has run.
 func machine(t *testing.T, dir, host, name, config string, numbers ...int) {
 	t.Helper()
-	must.Do(t, os.MkdirAll(filepath.Join(dir, host), 0o755))
-	d, err := directory.Create(durable.OS(), filepath.Join(dir, host, name+".krun"))
-	must.Do(t, err)
-	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(config), 0o644))
-	a := results.NewAppender(durable.OS(), d.Results())
-	slot := 0
+	var records []results.Record
 	for _, number := range numbers {
 		for _, arm := range []string{"base", "same"} {
-			r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, slot, 1, number,
-				results.Completed)
+			r := keyed(arm, len(records), number)
 			r.Host, r.Experiment = "localhost", name // as cloned machines may all be called
 			r.ConfigHash = hash(config)
-			must.Do(t, a.Append(r))
-			slot++
+			records = append(records, r)
 		}
 	}
+	created(t, filepath.Join(dir, host, name+".krun"), config, records...)
 }
 
 func hash(text string) string {
@@ -123,10 +115,9 @@ func TestCopiedPart(t *testing.T) {
 	dir := t.TempDir()
 	for i, host := range []string{"x", "y", "z"} {
 		machine(t, dir, host, "ab", armsText)
-		a := results.NewAppender(durable.OS(), filepath.Join(dir, host, "ab.krun", "results"))
-		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: "base"}, 0, 1, 1, results.Completed)
+		r := keyed("base", 0, 1)
 		r.Experiment, r.BootID, r.Started = "ab", "boot", time.Unix(1e9+int64(i/2), 5)
-		must.Do(t, a.Append(r))
+		appendRecords(t, filepath.Join(dir, host, "ab.krun", "results"), []results.Record{r})
 	}
 	read := func() error {
 		_, err := Reader{FS: durable.OS()}.Read(dir, Selection{Column: dataset.Wall})

@@ -12,8 +12,6 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/durable"
 	"krund/internal/execution/identity"
-	"krund/internal/experiment/directory"
-	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
@@ -23,12 +21,9 @@ import (
 func TestMachinePrograms(t *testing.T) {
 	dir := t.TempDir()
 	for _, host := range []string{"m1", "m2"} {
-		must.Do(t, os.MkdirAll(filepath.Join(dir, host), 0o755))
-		d, err := directory.Create(durable.OS(), filepath.Join(dir, host, "x.krun"))
-		must.Do(t, err)
-		a := results.NewAppender(durable.OS(), d.Results())
+		var records []results.Record
 		for slot := range 4 {
-			r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, slot, 1, slot+1, results.Completed)
+			r := keyed("", slot, slot+1)
 			r.Started, r.BootID = time.Unix(int64(1000+slot), 0).UTC(), host
 			program := host
 			if host == "m1" && slot > 0 {
@@ -38,8 +33,9 @@ func TestMachinePrograms(t *testing.T) {
 				r.Outcome, program = results.Error, "broken"
 			}
 			r.Machine.Fingerprint = map[string]string{"program.benchmark.b.v": program}
-			must.Do(t, a.Append(r))
+			records = append(records, r)
 		}
+		created(t, filepath.Join(dir, host, "x.krun"), "", records...)
 	}
 	for host, want := range map[string]string{"m1": "m1", "m2": "m2", "": "m1", "m3": ""} {
 		must.Equal(t, Recorded(durable.OS(), dir, host)["program.benchmark.b.v"], want, host)
@@ -77,15 +73,15 @@ func TestMachinePrograms(t *testing.T) {
 // TestStagesOfAnExperiment: a record belongs to the stage of its configuration, also that of a slot
 // that ran again later. A file of editions that cannot be read is no silence.
 func TestStagesOfAnExperiment(t *testing.T) {
-	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun")))(t)
-	a := results.NewAppender(durable.OS(), d.Results())
+	var list []results.Record
 	for slot, edition := range []int{4, 1, 2, 4, 5} { // edition 2 accepts programs, 4 and 5 grow
-		r := record(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, slot, 1, slot+1, results.Completed)
+		r := keyed("", slot, slot+1)
 		text := map[int]string{1: "first", 2: "first", 4: "second", 5: "third"}[edition]
 		r.Edition, r.ConfigHash = edition, fmt.Sprintf("%x", sha256.Sum256([]byte(text)))
 		r.Machine.Fingerprint = map[string]string{"program.benchmark.b.v": "one"}
-		must.Do(t, a.Append(r))
+		list = append(list, r)
 	}
+	d := created(t, filepath.Join(t.TempDir(), "x.krun"), "", list...)
 	said := ""
 	r := Reader{FS: durable.OS(), Message: func(format string, args ...any) {
 		said += fmt.Sprintf(format, args...)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -15,20 +13,14 @@ import (
 // TestRecordsThatCount: of each slot the first completed record counts, also when it is read again;
 // a record that contradicts itself is left out in each pass.
 func TestRecordsThatCount(t *testing.T) {
-	d, err := directory.Create(durable.OS(), filepath.Join(t.TempDir(), "test.krun"))
-	must.Do(t, err)
 	a := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
 	b := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
 	doubtful := record(b, 3, 1, 2, results.Completed)
 	doubtful.Iterations = 1 // it has two
-	appender := results.NewAppender(durable.OS(), d.Results())
-	for _, r := range []results.Record{
+	d := created(t, filepath.Join(t.TempDir(), "test.krun"), "",
 		record(a, 0, 1, 1, results.Rerun), record(a, 0, 2, 1, results.Completed),
 		record(a, 0, 3, 1, results.Completed),
-		record(b, 1, 1, 1, results.Error), record(a, 2, 1, 2, results.Completed), doubtful,
-	} {
-		must.Do(t, appender.Append(r))
-	}
+		record(b, 1, 1, 1, results.Error), record(a, 2, 1, 2, results.Completed), doubtful)
 	for _, test := range []struct {
 		pattern string
 		all     []results.Name
