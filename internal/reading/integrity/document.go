@@ -10,27 +10,18 @@ const Format = 1
 
 // Document is the JSON form of a CheckReport.
 type Document struct {
-	Format    int                     `json:"format"`
-	Directory string                  `json:"folder"`
-	OK        bool                    `json:"ok"`
-	Slots     summary.SlotCounts      `json:"slots"`
-	Records   int                     `json:"records"`
-	Outcomes  map[results.Outcome]int `json:"outcomes"`
-	Completed int                     `json:"slots_with_completed_record"`
-	Bytes     int64                   `json:"bytes"`
-	Programs  string                  `json:"programs,omitempty"`
-	Problems  []Defect                `json:"problems"`
-	Notes     []Defect                `json:"notes"`
+	Format    int                `json:"format"`
+	Directory string             `json:"folder"`
+	OK        bool               `json:"ok"`
+	Slots     summary.SlotCounts `json:"slots"`
+	CheckReport
 }
 
 // Document returns the JSON form of the check of a directory.
 func (r CheckReport) Document(dir string) Document {
-	doc := Document{
-		Format: Format, Directory: dir, OK: len(r.Problems) == 0, Slots: summary.CountsOf(r.Slots),
-		Records: r.Records, Outcomes: r.Outcomes, Completed: r.Completed, Bytes: r.Bytes,
-		Programs: r.Programs, Problems: append([]Defect{}, r.Problems...),
-		Notes: append([]Defect{}, r.Notes...),
-	}
+	doc := Document{Format: Format, Directory: dir, OK: len(r.Problems) == 0,
+		Slots: summary.CountsOf(r.Slots), CheckReport: r}
+	doc.Problems, doc.Notes = append([]Defect{}, r.Problems...), append([]Defect{}, r.Notes...)
 	all := []results.Outcome{results.Completed, results.Error, results.Timeout, results.Rerun}
 	for _, outcome := range all {
 		doc.Outcomes[outcome] += 0 // so that it is there

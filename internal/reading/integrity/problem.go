@@ -62,14 +62,15 @@ type Defect struct {
 
 // CheckReport is the result of Check.
 type CheckReport struct {
-	Slots     schedule.Counts // all zero if the schedule could not be read
-	Records   int             // record files
-	Outcomes  map[results.Outcome]int
-	Completed int    // slots with a completed record
-	Bytes     int64  // size of all files in the directory and its results
-	Programs  string // which keys were measured with different programs, and why; "": none
-	Problems  []Defect
-	Notes     []Defect // unusual, but harmless
+	Slots     schedule.Counts         `json:"-"`       // all zero if the schedule could not be read
+	Records   int                     `json:"records"` // record files
+	Outcomes  map[results.Outcome]int `json:"outcomes"`
+	Completed int                     `json:"slots_with_completed_record"`
+	Bytes     int64                   `json:"bytes"` // size of all files in the directory and its results
+	// which keys were measured with different programs, and why; "": none
+	Programs string   `json:"programs,omitempty"`
+	Problems []Defect `json:"problems"`
+	Notes    []Defect `json:"notes"` // unusual, but harmless
 }
 
 func (r *CheckReport) problem(c Code, file, what, fix string) {

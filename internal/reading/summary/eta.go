@@ -1,10 +1,12 @@
 package summary
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -49,26 +51,40 @@ type Remaining struct {
 	Count int
 }
 
-// ETA is an estimate of the remaining time and its basis.
+// ETA is an estimate of the remaining time and its basis, as the documents of plan and status have
+// it.
 type ETA struct {
-	// Total is the remaining time over the known keys. With Unknown keys it is a lower bound that
-	// includes only their waits.
-	Total time.Duration
-	// Waits is the part of Total that is not process time.
-	Waits time.Duration
-	// Known is false when nothing was measured and executions are outstanding: then Total consists
-	// of the waits only.
-	Known bool
-	// Unknown are the keys with outstanding process executions but no measured one.
-	Unknown []key.Key
-	// Between is the time per process execution outside its process: waits, boots, temperatures.
-	Between time.Duration
-	// Measured reports whether Between was measured, rather than taken from the configured waits.
-	Measured bool
+	Known bool `json:"known"` // every outstanding key was measured
+	// null when nothing was measured; a lower bound, which has only the waits of the Unknown keys,
+	// when Known is false
+	RemainingNS *int64        `json:"remaining_ns"`
+	Total       time.Duration `json:"-"`                // the same; if nothing was measured the waits only
+	Waits       time.Duration `json:"waits_ns"`         // the part that is not process time
+	Between     time.Duration `json:"between_ns"`       // of these, per process execution: boots and the like
+	Measured    bool          `json:"between_measured"` // rather than taken from the configured waits
+	Unknown     []string      `json:"unknown_keys"`     // outstanding keys that were never measured
 }
 
-// Exact reports whether every outstanding key was measured.
-func (e ETA) Exact() bool { return e.Known && len(e.Unknown) == 0 }
+// String returns a readable form of the estimate.
+func (e ETA) String() string {
+	basis := "configured waits"
+	if e.Measured {
+		basis = "measured waits and boots"
+	}
+	waits := display.Duration(e.Waits)
+	switch {
+	case e.RemainingNS == nil:
+		return "unknown until something has been measured; " + waits + " of " + basis
+	case *e.RemainingNS == 0:
+		return "nothing is left to run"
+	}
+	remaining := display.Duration(time.Duration(*e.RemainingNS))
+	if !e.Known {
+		return fmt.Sprintf("at least %s; %s not yet measured", remaining,
+			display.Count(len(e.Unknown), "key"))
+	}
+	return fmt.Sprintf("%s, of which %s %s", remaining, waits, basis)
+}
 
 // minGaps is the number of measured pauses from which they replace the configured ones.
 const minGaps = 2
@@ -77,7 +93,7 @@ const minGaps = 2
 // process execution the time in between. started means that the one-time waits are over.
 func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA {
 	means := MeanTimes(samples)
-	e := ETA{Between: waits.Each}
+	e := ETA{Between: waits.Each, Unknown: []string{}}
 	if gaps := gaps(samples); len(gaps) >= minGaps {
 		slices.Sort(gaps)
 		e.Between, e.Measured = max(gaps[(len(gaps)-1)/2], waits.Each), true
@@ -94,14 +110,17 @@ func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA
 		e.Waits = plus(e.Waits, times(e.Between, r.Count))
 		mean, ok := means[r.Key]
 		if !ok {
-			e.Unknown = append(e.Unknown, r.Key)
+			e.Unknown = append(e.Unknown, r.Key.String())
 			continue
 		}
 		known++
 		processes = plus(processes, times(mean, r.Count))
 	}
-	e.Total = plus(e.Waits, processes)
-	e.Known = known > 0 || len(e.Unknown) == 0
+	e.Known, e.Total = len(e.Unknown) == 0, plus(e.Waits, processes)
+	if known > 0 || e.Known {
+		total := int64(e.Total)
+		e.RemainingNS = &total
+	}
 	return e
 }
 

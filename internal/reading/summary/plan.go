@@ -23,30 +23,30 @@ const PlanFormat = 1
 
 // Plan describes the slots an experiment would run, and the estimated duration.
 type Plan struct {
-	Format     int         `json:"format"`
-	Experiment string      `json:"experiment"`
-	Config     string      `json:"config"`
-	ConfigHash string      `json:"config_hash"`
-	Directory  string      `json:"folder"`
-	Host       string      `json:"host"`
-	Order      string      `json:"order"`
-	Seed       uint64      `json:"seed"`
-	Reboot     string      `json:"reboot"`
-	Executions int         `json:"executions"`
-	Shard      string      `json:"shard"` // the part of the experiment on this machine, "1/3"; "": all
-	SlotsTotal int         `json:"slots_total"`
-	Finished   int         `json:"slots_finished"` // in a directory of this configuration
-	MaxReboots int         `json:"max_reboots"`
-	WaitEachNS int64       `json:"wait_each_ns"`
-	WaitOnceNS int64       `json:"wait_once_ns"`
-	ETA        ETADocument `json:"eta"`
-	Notes      []string    `json:"notes"`
-	Layout     string      `json:"layout"`
-	Arms       []PlanArm   `json:"arms"` // the first is the base; empty: nothing is compared
-	Keys       []PlanKey   `json:"keys"`
-	Skipped    []string    `json:"skipped"` // keys that experiment.skip leaves out
-	Stop       *Stop       `json:"stop"`    // null: no key is finished early
-	Bounds     *Bounds     `json:"bounds"`  // null: all executions and iterations are run
+	Format     int       `json:"format"`
+	Experiment string    `json:"experiment"`
+	Config     string    `json:"config"`
+	ConfigHash string    `json:"config_hash"`
+	Directory  string    `json:"folder"`
+	Host       string    `json:"host"`
+	Order      string    `json:"order"`
+	Seed       uint64    `json:"seed"`
+	Reboot     string    `json:"reboot"`
+	Executions int       `json:"executions"`
+	Shard      string    `json:"shard"` // the part of the experiment on this machine, "1/3"; "": all
+	SlotsTotal int       `json:"slots_total"`
+	Finished   int       `json:"slots_finished"` // in a directory of this configuration
+	MaxReboots int       `json:"max_reboots"`
+	WaitEachNS int64     `json:"wait_each_ns"`
+	WaitOnceNS int64     `json:"wait_once_ns"`
+	ETA        ETA       `json:"eta"`
+	Notes      []string  `json:"notes"`
+	Layout     string    `json:"layout"`
+	Arms       []PlanArm `json:"arms"` // the first is the base; empty: nothing is compared
+	Keys       []PlanKey `json:"keys"`
+	Skipped    []string  `json:"skipped"` // keys that experiment.skip leaves out
+	Stop       *Stop     `json:"stop"`    // null: no key is finished early
+	Bounds     *Bounds   `json:"bounds"`  // null: all executions and iterations are run
 }
 
 // PlanArm is an arm of a plan.
@@ -150,7 +150,7 @@ func PlanOf(ctx context.Context, fsys durable.FS, cfg *config.Config, path strin
 		left, started = v.left(), v.seen.Attempts > 0
 		p.Finished = v.seen.Final()
 	}
-	p.ETA = Estimate(left, samples, waits, started).Document()
+	p.ETA = Estimate(left, samples, waits, started)
 	decided := stop.Decisions{Groups: []stop.Group{}}
 	if v != nil && p.Finished > 0 {
 		if e, err := experiment.Open(fsys, p.Directory); err == nil {

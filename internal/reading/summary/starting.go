@@ -44,7 +44,7 @@ func starting(f experiment.Experiment, host string) (Status, error) {
 		st.Slots.Total += n
 	}
 	st.Slots.Outstanding = st.Slots.Total
-	st.ETA = Estimate(left, nil, WaitsOf(cfg), false).Document()
+	st.ETA = Estimate(left, nil, WaitsOf(cfg), false)
 	st.Stop = stopOf(cfg, nil, nil, stop.Decisions{Groups: []stop.Group{}})
 	return st, st.addRequests(f)
 }

@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"errors"
+	"iter"
 	"runtime"
 	"slices"
 
@@ -38,24 +40,18 @@ type Startup struct {
 // StartupOf describes the records of the experiment in dir.
 func StartupOf(dir string, m *experiment.Records, by By) (Startup, error) {
 	doc := Startup{Format: StartupFormat, Directory: dir, By: by, Confidence: bootstrap.DefaultConfidence,
-		Resamples: bootstrap.DefaultResamples, Rows: []StartupRow{}}
-	c := NewStartup(by)
-	for rec := range m.All() {
-		doc.Experiment = rec.Experiment
-		if rec.Counts {
-			c.Add(rec.Record)
+		Resamples: bootstrap.DefaultResamples}
+	var err error
+	doc.Rows, err = StartupRows(by, func(yield func(results.Record) bool) {
+		for rec := range m.All() {
+			doc.Experiment = rec.Experiment
+			if rec.Counts && !yield(rec.Record) {
+				return
+			}
 		}
-	}
-	rows, err := c.Rows(StartupOptions{})
-	doc.Rows, doc.Damaged = append(doc.Rows, rows...), m.Damaged
+	})
+	doc.Damaged = m.Damaged
 	return doc, err
-}
-
-// StartupOptions are the options of StartupCollector.
-type StartupOptions struct {
-	Resamples  int     // 0: bootstrap.DefaultResamples
-	Confidence float64 // 0: bootstrap.DefaultConfidence, 0.99
-	Seed       uint64
 }
 
 // StartupTime describes one of the times over the executions of a row, in nanoseconds.
@@ -81,41 +77,35 @@ type StartupRow struct {
 	First *StartupTime `json:"exec_to_first"` // to the begin of the first iteration
 }
 
-// StartupCollector collects records in any order.
-type StartupCollector struct {
-	by    By
-	order []string
-	rows  map[string]*startupState
-}
-
-type startupState struct {
-	row         StartupRow
-	init, first []int64
-}
-
-// NewStartup returns a collector for rows of the given kind.
-func NewStartup(by By) *StartupCollector {
-	return &StartupCollector{by: by, rows: make(map[string]*startupState)}
-}
-
-// Add adds a record that counts. Rows are ordered by first occurrence. A stamp before exec is
-// treated as missing, because a benchmark can write anything into its buffer.
-func (c *StartupCollector) Add(r results.Record) {
-	name := r.Key.VM
-	if c.by == ByKey {
-		name = r.Key.String()
-	}
-	s := c.rows[name]
-	if s == nil {
-		s = &startupState{row: StartupRow{Name: name, VM: r.Key.VM}}
-		if c.by == ByKey {
-			s.row.Key = &name
+// StartupRows describes the records that count, in rows ordered by first occurrence. A stamp before
+// exec is treated as missing, because a benchmark can write anything into its buffer.
+func StartupRows(by By, records iter.Seq[results.Record]) ([]StartupRow, error) {
+	type times struct{ init, first []int64 }
+	rows, all, at := []StartupRow{}, []times{}, map[string]int{}
+	for r := range records {
+		row := StartupRow{Name: r.Key.VM, VM: r.Key.VM}
+		if by == ByKey {
+			row.Name = r.Key.String()
+			row.Key = &row.Name
 		}
-		c.rows[name], c.order = s, append(c.order, name)
+		i, known := at[row.Name]
+		if !known {
+			i = len(rows)
+			at[row.Name], rows, all = i, append(rows, row), append(all, times{})
+		}
+		rows[i].Executions++
+		all[i].init = since(all[i].init, r.Startup.ExecNS, r.Startup.InitNS)
+		all[i].first = since(all[i].first, r.Startup.ExecNS, r.Startup.FirstNS)
 	}
-	s.row.Executions++
-	s.init = since(s.init, r.Startup.ExecNS, r.Startup.InitNS)
-	s.first = since(s.first, r.Startup.ExecNS, r.Startup.FirstNS)
+	for i := range rows {
+		var wrong, alsoWrong error
+		rows[i].Init, wrong = describe(all[i].init)
+		rows[i].First, alsoWrong = describe(all[i].first)
+		if err := errors.Join(wrong, alsoWrong); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }
 
 func since(times []int64, exec, stamp *int64) []int64 {
@@ -125,28 +115,10 @@ func since(times []int64, exec, stamp *int64) []int64 {
 	return append(times, *stamp-*exec)
 }
 
-// Rows describes the added records. The errors are those of the bootstrap's options.
-func (c *StartupCollector) Rows(o StartupOptions) ([]StartupRow, error) {
-	rows := make([]StartupRow, 0, len(c.order))
-	for _, name := range c.order {
-		s := c.rows[name]
-		row := s.row
-		var err error
-		if row.Init, err = describe(s.init, o); err != nil {
-			return nil, err
-		}
-		if row.First, err = describe(s.first, o); err != nil {
-			return nil, err
-		}
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
 // describe resamples the executions repeatedly with replacement; the quantiles of the means bound
 // the interval (Efron's percentile bootstrap). Values are sorted first, so that the order of the
 // records does not matter.
-func describe(times []int64, o StartupOptions) (*StartupTime, error) {
+func describe(times []int64) (*StartupTime, error) {
 	if len(times) == 0 {
 		return nil, nil //nolint:nilnil // missing stamps are not an error
 	}
@@ -160,8 +132,7 @@ func describe(times []int64, o StartupOptions) (*StartupTime, error) {
 	t := &StartupTime{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0],
 		Median: arith.Median(values), Max: times[len(times)-1]}
 	interval, err := bootstrap.Mean([][][]float64{{values}}, bootstrap.Options{
-		Resamples: o.Resamples, Confidence: o.Confidence, Seed: o.Seed, Workers: runtime.GOMAXPROCS(0),
-		Exact: true,
+		Workers: runtime.GOMAXPROCS(0), Exact: true,
 	})
 	if err != nil {
 		return nil, err

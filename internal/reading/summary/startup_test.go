@@ -4,9 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
-	"krund/internal/analysis/bootstrap"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/summary"
@@ -28,15 +28,9 @@ func startupRecord(vm, benchmark string, initNS, firstNS int64) results.Record {
 		Startup: results.Startup{ExecNS: at(0), InitNS: at(initNS), FirstNS: at(firstNS)}}
 }
 
-func rows(t *testing.T, by summary.By, o summary.StartupOptions,
-	records ...results.Record) []summary.StartupRow {
+func rows(t *testing.T, by summary.By, records ...results.Record) []summary.StartupRow {
 	t.Helper()
-	c := summary.NewStartup(by)
-	for _, r := range records {
-		c.Add(r)
-	}
-	all := must.Get(c.Rows(o))(t)
-	return all
+	return must.Get(summary.StartupRows(by, slices.Values(records)))(t)
 }
 
 func TestRows(t *testing.T) {
@@ -46,7 +40,7 @@ func TestRows(t *testing.T) {
 	}
 	early := startupRecord("C", "a", 0, 0)
 	*early.Startup.InitNS, *early.Startup.FirstNS = 5, 6 // before exec
-	got := rows(t, summary.ByVM, summary.StartupOptions{}, append(records, early)...)
+	got := rows(t, summary.ByVM, append(records, early)...)
 	must.Need(t, len(got) == 3 && got[0].Name == "C" && got[1].Name == "Java" && got[2].Name == "None",
 		"rows", got)
 	c := got[0]
@@ -58,7 +52,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("one execution has no interval: %+v", *j)
 	}
 	must.Be(t, got[2].Init == nil && got[2].First == nil && got[2].Executions == 1, "without stamps", got[2])
-	keys := rows(t, summary.ByKey, summary.StartupOptions{}, records...)
+	keys := rows(t, summary.ByKey, records...)
 	must.Be(t, len(keys) == 4 && keys[0].Name == "a:C:x" && keys[2].Name == "b:C:x", "keys", keys)
 }
 
@@ -76,7 +70,7 @@ func TestInterval(t *testing.T) {
 	}
 	mean := sum / n
 	half := 2.5758 * math.Sqrt((squares/n-mean*mean)/n)
-	got := rows(t, summary.ByVM, summary.StartupOptions{}, records...)[0].First
+	got := rows(t, summary.ByVM, records...)[0].First
 	if math.Abs(got.Mean-mean) > 1e-6*mean || math.Abs(*got.Low-(mean-half)) > 0.05*half ||
 		math.Abs(*got.High-(mean+half)) > 0.05*half {
 		t.Errorf("%f [%f, %f], want about %f [%f, %f]", got.Mean, *got.Low, *got.High, mean, mean-half,
@@ -90,20 +84,9 @@ func TestTheOrderDoesNotMatter(t *testing.T) {
 	for range 30 {
 		records = append(records, startupRecord("C", "a", r.Int64N(1000), 1000+r.Int64N(1000)))
 	}
-	o := summary.StartupOptions{Resamples: 1000, Seed: 7}
-	before := rows(t, summary.ByVM, o, records...)
+	before := rows(t, summary.ByVM, records...)
 	r.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-	if after := rows(t, summary.ByVM, o, records...); !reflect.DeepEqual(before, after) {
+	if after := rows(t, summary.ByVM, records...); !reflect.DeepEqual(before, after) {
 		t.Errorf("%+v\n%+v", *before[0].First, *after[0].First)
 	}
-	o.Seed++
-	other := rows(t, summary.ByVM, o, records...)
-	must.Be(t, !reflect.DeepEqual(before, other), "the seed changes nothing")
-}
-
-func TestWrongOptions(t *testing.T) {
-	c := summary.NewStartup(summary.ByVM)
-	c.Add(startupRecord("C", "a", 1, 2))
-	_, err := c.Rows(summary.StartupOptions{Confidence: 1})
-	must.Fail(t, err, bootstrap.ErrOptions, "error")
 }

@@ -46,11 +46,11 @@ type Status struct {
 	Next        *SlotState    `json:"next"`
 	Last        *LastRecord   `json:"last"`
 
-	Reboots    int         `json:"reboots"`
-	MaxReboots *int        `json:"max_reboots"`
-	Mails      int         `json:"mails"`
-	MaxMails   *int        `json:"max_mails"`
-	ETA        ETADocument `json:"eta"`
+	Reboots    int  `json:"reboots"`
+	MaxReboots *int `json:"max_reboots"`
+	Mails      int  `json:"mails"`
+	MaxMails   *int `json:"max_mails"`
+	ETA        ETA  `json:"eta"`
 
 	ErrorsTotal int           `json:"errors_total"`
 	Errors      []Failure     `json:"errors"`
@@ -336,7 +336,7 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 		st.Findings = append(st.Findings, "the limits and waits are unknown: "+FirstProblem(err))
 	}
 	left := v.left()
-	st.ETA = Estimate(left, samples, waits, v.seen.Attempts > 0).Document()
+	st.ETA = Estimate(left, samples, waits, v.seen.Attempts > 0)
 	means := MeanTimes(samples)
 	for _, k := range v.keys {
 		row := KeyStatus{Key: k.Key.String(), Slots: CountsOf(k.Counts), Attempts: k.Attempts}

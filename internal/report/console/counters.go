@@ -49,8 +49,5 @@ func (out *Console) Counters(d *summary.Counters) {
 }
 
 func ratioText(ratio *float64) string {
-	if ratio == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.3f", *ratio)
+	return known(ratio, func(r float64) string { return fmt.Sprintf("%.3f", r) }, "-")
 }

@@ -102,17 +102,8 @@ func executionsText(keys []summary.PlanKey) string {
 func (out *Console) planKeys(keys []summary.PlanKey) {
 	var rows [][]string
 	for _, k := range keys {
-		mean := "-"
-		if k.MeanWallNS != nil {
-			mean = display.Nanoseconds(float64(*k.MeanWallNS))
-		}
-		rows = append(
-			rows,
-			[]string{
-				k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations), strconv.Itoa(k.Parameter),
-				mean,
-			},
-		)
+		rows = append(rows, []string{k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations),
+			strconv.Itoa(k.Parameter), known(k.MeanWallNS, nanoseconds, "-")})
 	}
 	display.Table(out.w, []string{"key", ">executions", ">iterations", ">parameter", ">mean wall"}, rows)
 }

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,11 +48,8 @@ func (out *Console) Record(r results.Record) {
 			dataset.InstrumentText(r.Instrument))
 	}
 	for _, t := range r.Totals {
-		value := "unknown"
-		if t.Value != nil {
-			value = strconv.FormatUint(*t.Value, 10)
-		}
-		out.Line("total", "%s %s%s", results.Column{Name: t.Name, Core: t.Core}.Label(), value,
+		out.Line("total", "%s %s%s", results.Column{Name: t.Name, Core: t.Core}.Label(),
+			known(t.Value, func(n uint64) string { return strconv.FormatUint(n, 10) }, "unknown"),
 			inBrackets(t.Unit))
 	}
 	for _, e := range r.Energy {
@@ -87,7 +86,7 @@ func (out *Console) printSwitches(s *results.Switches) {
 		out.Line("switches", "%s", s.Reason)
 	}
 	for _, t := range s.Tasks {
-		out.Line("switches", "%s (process %d): %d runs, %s", orDash(t.Name), t.PID, t.Runs,
+		out.Line("switches", "%s (process %d): %d runs, %s", cmp.Or(t.Name, "-"), t.PID, t.Runs,
 			display.Nanoseconds(float64(t.CPUNS)))
 	}
 	if s.FullNS != nil {
@@ -124,17 +123,19 @@ func (out *Console) printProcess(p results.Process, layout *results.Layout) {
 	if layout != nil {
 		out.Line("layout", "%s: environment and stack moved by %d bytes", layout.Mode, layout.OffsetBytes)
 		if r := layout.Relink; r != nil {
-			out.Line("relinked", "with seed %d: SHA-256 %s", r.Seed, orDash(r.SHA256))
+			out.Line("relinked", "with seed %d: SHA-256 %s", r.Seed, cmp.Or(r.SHA256, "-"))
 		}
 	}
 	fresh := ""
 	if p.FreshHome {
 		fresh = ", made for this attempt"
 	}
-	out.Line("account", "%s (%d:%d)%s, nice %d", orDash(p.Account), p.UID, p.GID, fresh, p.Nice)
-	out.Line("cgroup", "%s%s", orDash(p.Cgroup), inBrackets(p.CgroupReason))
-	out.Line("limits", "heap %s, stack %s, time %s, processes %s", limitSize(p.Limits.HeapBytes),
-		limitSize(p.Limits.StackBytes), limitTime(p.Limits.TimeoutNS), limitCount(p.Limits.Processes))
+	out.Line("account", "%s (%d:%d)%s, nice %d", cmp.Or(p.Account, "-"), p.UID, p.GID, fresh, p.Nice)
+	out.Line("cgroup", "%s%s", cmp.Or(p.Cgroup, "-"), inBrackets(p.CgroupReason))
+	l := p.Limits
+	out.Line("limits", "heap %s, stack %s, time %s, processes %s",
+		known(l.HeapBytes, display.Bytes, "none"), known(l.StackBytes, display.Bytes, "none"),
+		known(l.TimeoutNS, duration, "none"), known(l.Processes, decimal, "none"))
 	out.Line("ended", "%s", endText(p))
 	out.Line("used", "wall %s, user %s, system %s, at most %s of memory",
 		display.Nanoseconds(float64(p.WallNS)), display.Nanoseconds(float64(p.UTimeNS)),
@@ -178,7 +179,7 @@ func (out *Console) printMachine(m results.MachineState) {
 			detail = "; " + c.Detail
 		}
 		out.Line("control", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status,
-			orDash(c.Wanted), orDash(c.Found), detail)
+			cmp.Or(c.Wanted, "-"), cmp.Or(c.Found, "-"), detail)
 	}
 	for _, t := range m.Temperatures.After {
 		out.Line("temperature", "%s: base %s, before %s, after %s", t.Sensor,
@@ -206,12 +207,7 @@ func (out *Console) printMachine(m results.MachineState) {
 		out.Line("kernel log", "%d unexpected lines, %d lost", len(m.KernelLog.Lines), m.KernelLog.Lost)
 		out.list(m.KernelLog.Lines)
 	}
-	names := make([]string, 0, len(m.Fingerprint))
-	for name := range m.Fingerprint {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(m.Fingerprint)) {
 		out.Line("machine", "%s: %s", name, m.Fingerprint[name])
 	}
 }
@@ -308,33 +304,17 @@ func celsius(list []results.Temperature, sensor string) string {
 	return "-"
 }
 
-func limitSize(bytes *int64) string {
-	if bytes == nil {
-		return "none"
+// known returns the text of a value, or another one if there is none.
+func known[T any](value *T, text func(T) string, otherwise string) string {
+	if value == nil {
+		return otherwise
 	}
-	return display.Bytes(*bytes)
+	return text(*value)
 }
 
-func limitCount(n *int64) string {
-	if n == nil {
-		return "none"
-	}
-	return strconv.FormatInt(*n, 10)
-}
-
-func limitTime(ns *int64) string {
-	if ns == nil {
-		return "none"
-	}
-	return display.Duration(time.Duration(*ns))
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func decimal(n int64) string      { return strconv.FormatInt(n, 10) }
+func duration(ns int64) string    { return display.Duration(time.Duration(ns)) }
+func nanoseconds(ns int64) string { return display.Nanoseconds(float64(ns)) }
 
 func inBrackets(s string) string {
 	if s == "" {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"strconv"
 
 	"krund/internal/display"
@@ -20,7 +21,7 @@ func (out *Console) Series(r results.Record) {
 		for i := range r.WallNS {
 			row[0] = strconv.Itoa(i)
 			for j, c := range series {
-				row[1+j] = orDash(c.Text(i))
+				row[1+j] = cmp.Or(c.Text(i), "-")
 			}
 			if !yield(row) {
 				return

@@ -114,10 +114,6 @@ func (out *Console) keys(keys []summary.KeyStatus) {
 	}
 	rows := make([][]string, 0, len(keys))
 	for _, k := range keys {
-		mean := "-"
-		if k.MeanWallNS != nil {
-			mean = display.Nanoseconds(float64(*k.MeanWallNS))
-		}
 		row := []string{k.Key}
 		for _, n := range []int{
 			k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped,
@@ -125,7 +121,7 @@ func (out *Console) keys(keys []summary.KeyStatus) {
 		} {
 			row = append(row, strconv.Itoa(n))
 		}
-		rows = append(rows, append(row, mean))
+		rows = append(rows, append(row, known(k.MeanWallNS, nanoseconds, "-")))
 	}
 	display.NarrowTable(out.w, out.width, 1, columns, rows)
 }

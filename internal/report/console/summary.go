@@ -54,24 +54,10 @@ func summaryCells(r *summary.Row) []string {
 		}
 	}
 	cells = append(cells, median(r.Init), median(r.First), median(r.Process))
-	wakes := "-"
-	if r.WakeUps != nil {
-		wakes = strconv.FormatInt(*r.WakeUps, 10)
-	}
-	return append(cells, orUnknown(r.DaemonCPU), wakes, orUnknown(r.KernelCPU))
+	return append(cells, known(r.DaemonCPU, nanoseconds, "-"), known(r.WakeUps, decimal, "-"),
+		known(r.KernelCPU, nanoseconds, "-"))
 }
 
 func median(s *summary.Spread) string {
-	if s == nil {
-		return "-"
-	}
-	return display.Nanoseconds(s.Median)
-}
-
-// orUnknown formats nanoseconds; "-" for nil.
-func orUnknown(ns *int64) string {
-	if ns == nil {
-		return "-"
-	}
-	return display.Nanoseconds(float64(*ns))
+	return known(s, func(s summary.Spread) string { return display.Nanoseconds(s.Median) }, "-")
 }
