@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -10,8 +9,6 @@ import (
 	"testing"
 
 	"krund/internal/analysis/warmup"
-	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -60,8 +57,7 @@ func krunFile(t *testing.T, dir string) string {
 // krundDirectory makes an experiment's directory with records of 400 iterations.
 func krundDirectory(t *testing.T, dir string) string {
 	t.Helper()
-	f := must.Get(directory.Create(durable.OS(), filepath.Join(dir, "test.krun")))(t)
-	appender := results.NewAppender(durable.OS(), f.Results())
+	var records []results.Record
 	for i := range 4 {
 		wall := iterations(uint64(i), 25, 400)
 		core := results.Column{Name: "cycles", Kind: results.KindCounter, Core: new(int),
@@ -69,16 +65,11 @@ func krundDirectory(t *testing.T, dir string) string {
 		for k, ns := range wall {
 			core.Counts[k] = uint64(3 * ns)
 		}
-		r := results.Record{
-			Key:        key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"},
-			Experiment: "test", Host: "bencher5", Slot: i, Attempt: 1, Pexec: i + 1, Iterations: 400,
-			Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
-			Clock:  "CLOCK_MONOTONIC_RAW",
-			WallNS: wall, Columns: []results.Column{core},
-		}
-		must.Do(t, appender.Append(r))
+		r := completed(key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}, i, i+1, wall)
+		r.Columns = []results.Column{core}
+		records = append(records, r)
 	}
-	return f.Dir()
+	return storedIn(t, filepath.Join(dir, "test.krun"), "", records)
 }
 
 // analyzed runs krunctl analyze with few resamples.

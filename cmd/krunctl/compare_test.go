@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"krund/internal/analysis/compare"
-	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -35,30 +33,17 @@ env = { X = "1" }
 [arms.twin]
 null = true
 `
-	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "ab.krun")))(t)
-	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
 	r := rand.New(rand.NewPCG(1, 2))
-	a := results.NewAppender(durable.OS(), d.Results())
-	slot := 0
+	var records []results.Record
 	for block := range 10 {
 		for i, arm := range []string{"base", "new", "twin"} {
 			level := 1e8 * [...]float64{1, changed, null}[i] * (1 + 0.05*float64(block)) * (1 +
 				0.002*r.NormFloat64())
-			wall := make([]int64, 50)
-			for k := range wall {
-				wall[k] = int64(level * (1 + 0.001*r.NormFloat64()))
-			}
-			record := results.Record{
-				Key: key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}, Experiment: "ab",
-				Host: "bencher5",
-				Slot: slot, Attempt: 1, Pexec: block + 1, Iterations: len(wall), Outcome: results.Completed,
-				Reasons: []string{}, Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
-			}
-			must.Do(t, a.Append(record))
-			slot++
+			k := key.Key{Benchmark: "b", VM: "C", Variant: "v", Arm: arm}
+			records = append(records, completed(k, len(records), block+1, noisy(r, level, 0.001)))
 		}
 	}
-	return d.Dir()
+	return storedIn(t, filepath.Join(t.TempDir(), "ab.krun"), text, records)
 }
 
 // TestCompareArms: verdict, null arm and exit status of the arms of one experiment.

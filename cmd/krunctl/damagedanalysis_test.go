@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -23,8 +21,7 @@ import (
 // smallDirectory is an experiment of two keys, one of which warms up, with few iterations.
 func smallDirectory(t *testing.T) string {
 	t.Helper()
-	f := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "test.krun")))(t)
-	appender := results.NewAppender(durable.OS(), f.Results())
+	var records []results.Record
 	for slot := range 6 {
 		k := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
 		warm := 0
@@ -45,13 +42,11 @@ func smallDirectory(t *testing.T) string {
 				core.Counts[i], other.Counts[i] = 1, uint64(3*ns)
 			}
 		}
-		r := results.Record{Key: k, Experiment: "test", Host: "bencher5", Slot: slot, Attempt: 1,
-			Pexec: slot/2 + 1, Iterations: n, Outcome: results.Completed, Reasons: []string{},
-			Reboot: results.RebootNone,
-			Clock:  "CLOCK_MONOTONIC_RAW", WallNS: wall, Columns: []results.Column{core, other}}
-		must.Do(t, appender.Append(r))
+		r := completed(k, slot, slot/2+1, wall)
+		r.Columns = []results.Column{core, other}
+		records = append(records, r)
 	}
-	return f.Dir()
+	return storedIn(t, filepath.Join(t.TempDir(), "test.krun"), "", records)
 }
 
 // damages calls use with a copy of a JSON document for each way to damage one of its values, of

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,16 +36,11 @@ func noCounters(_ context.Context, _ sysroot.Root, want msr.Want) []msr.SourceFi
 // doctorOn runs doctor over a copy of a machine.
 func doctorOn(t *testing.T, tree string, args ...string) ran {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	a := &app{
-		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 1000,
-		counters: noCounters,
-		machine: func(ctx context.Context) *control.Machine {
-			return control.NewMachine(ctx, sysroot.New(machines.New(t, tree)))
-		},
+	a := testApp(t)
+	a.machine = func(ctx context.Context) *control.Machine {
+		return control.NewMachine(ctx, sysroot.New(machines.New(t, tree)))
 	}
-	code := runIn(a, append([]string{"check"}, args...), &stdout)
-	return ran{code, stdout.String(), stderr.String()}
+	return runApp(a, append([]string{"check"}, args...)...)
 }
 
 func TestDoctor(t *testing.T) {
@@ -105,35 +99,27 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 	must.Do(t, os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]",
 		"[controls]\n"+demands)), 0o644))
 	before := files(t, tree)
-	var stdout, stderr bytes.Buffer
-	n := 0
-	a := &app{
-		stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: lax(), uid: 0,
-		counters: noCounters, state: t.TempDir(), now: func() time.Time { return testTime },
-		machine: func(context.Context) *control.Machine {
-			return &control.Machine{Host: host.Host{Root: sysroot.New(tree).With(kernel)}, Boot: "this",
-				Swap: noSwap{}}
-		},
-		measure: func(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof,
-			error) {
-			n++
-			aslr, err := h.Root.Read("/proc/sys/kernel/randomize_va_space")
-			must.Be(t, err == nil, err)
-			p := probe.Proof{Switches: float64(100 * n)}
-			err = measure(n, aslr)
-			if errors.Is(err, errCtrlC) {
-				err = syscall.Kill(os.Getpid(), syscall.SIGINT)
-				<-ctx.Done()
-			}
-			return p, err
-		},
+	n, a := 0, testApp(t)
+	a.uid, a.state = 0, t.TempDir()
+	a.machine = func(context.Context) *control.Machine {
+		return &control.Machine{Host: host.Host{Root: sysroot.New(tree).With(kernel)}, Boot: "this",
+			Swap: noSwap{}}
 	}
-	code := runIn(a, []string{"check", "--prove", "--time", "1ms", toml}, &stdout)
+	a.measure = func(ctx context.Context, h host.Host, _ host.CPUs, _ time.Duration) (probe.Proof, error) {
+		n++
+		err := measure(n, must.Get(h.Root.Read("/proc/sys/kernel/randomize_va_space"))(t))
+		if errors.Is(err, errCtrlC) {
+			err = syscall.Kill(os.Getpid(), syscall.SIGINT)
+			<-ctx.Done()
+		}
+		return probe.Proof{Switches: float64(100 * n)}, err
+	}
+	r := runApp(a, "check", "--prove", "--time", "1ms", toml)
 	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory,
 		"journal")); err != nil || len(pending) > 0 {
 		t.Errorf("the journal still has %v, %v", pending, err)
 	}
-	return ran{code, stdout.String(), stderr.String()}, before, files(t, tree)
+	return r, before, files(t, tree)
 }
 
 func TestProveRestoresAfterTrouble(t *testing.T) {

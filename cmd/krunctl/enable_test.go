@@ -9,10 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/control"
-	"krund/internal/control/machines"
 	"krund/internal/experiment/directory"
-	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
 
@@ -51,28 +48,20 @@ func TestEnableAsks(t *testing.T) {
 	b.must(os.RemoveAll(b.directory.Dir())) // a new experiment
 	var questions, calls []string
 	answer := ""
-	enable := func(args ...string) (int, string) {
-		var stdout, stderr bytes.Buffer
-		a := &app{stderr: &stderr, fsys: lax(), uid: 0, host: "bencher7",
-			machine: func(ctx context.Context) *control.Machine {
-				return control.NewMachine(ctx, sysroot.New(machines.New(t, "intel-pstate-active")))
-			},
-			ask: func(question string) (string, bool) {
-				questions = append(questions, stdout.String()+question)
-				return answer, true
-			},
-			systemctl: func(_ context.Context, args ...string) error {
-				calls = append(calls, strings.Join(args, " "))
-				return nil
-			}}
-		code := runIn(a, append([]string{"enable"}, args...), &stdout)
-		return code, stdout.String() + stderr.String()
+	enable := func(args ...string) ran {
+		a := testApp(t)
+		a.uid, a.systemctl = 0, noting(&calls)
+		a.ask = func(question string) (string, bool) {
+			questions = append(questions, a.terminal.(*bytes.Buffer).String()+question)
+			return answer, true
+		}
+		return runApp(a, append([]string{"enable"}, args...)...)
 	}
 	for _, answer = range []string{"", "\n", "no\n", "yesterday\n"} {
 		questions = nil
-		code, out := enable("--start", b.toml)
-		must.Need(t, code == exitError && len(questions) == 1 && strings.Contains(out, "nothing was changed"),
-			"answer", answer, "exit", code, len(questions), "questions", out)
+		r := enable("--start", b.toml)
+		must.Need(t, r.code == exitError && len(questions) == 1 &&
+			strings.Contains(r.text(), "nothing was changed"), "answer", answer, questions, r.text())
 		if q := questions[0]; !strings.HasSuffix(q, "Continue? [y/N] ") ||
 			!strings.Contains(q, "the first    after 30s, when the base temperatures have been read") {
 			t.Errorf("the question does not follow what it is about:\n%s", q)
@@ -80,9 +69,8 @@ func TestEnableAsks(t *testing.T) {
 	}
 	must.Be(t, len(calls) <= 0, "systemctl", calls, "after a")
 	questions = nil
-	if code, out := enable("--root", root, b.toml); code != exitOK || len(questions) > 0 {
-		t.Errorf("an image: exit %d, questions %q\n%s", code, questions, out)
-	}
+	enable("--root", root, b.toml).says(t, exitOK, "", "")
+	must.Be(t, len(questions) == 0, "an image:", questions)
 	for _, yes := range []string{"y\n", "Y\n", "YES\n"} {
 		a := &app{stdout: &bytes.Buffer{}, ask: func(string) (string, bool) { return yes, true }}
 		if ok, err := a.confirm("Continue?"); !ok || err != nil {
@@ -100,20 +88,22 @@ func TestEnableRefuses(t *testing.T) {
 	must.Refused(os.Stat(filepath.Join(root, "etc")))(t, "", "something was installed nevertheless")
 }
 
-func TestDisableTellsSystemd(t *testing.T) {
-	var stdout, stderr bytes.Buffer
-	var calls []string
-	a := &app{stderr: &stderr, fsys: lax(), uid: 0, systemctl: func(_ context.Context, args ...string) error {
-		calls = append(calls, strings.Join(args, " "))
+// noting is a systemctl that does nothing.
+func noting(calls *[]string) func(context.Context, ...string) error {
+	return func(_ context.Context, args ...string) error {
+		*calls = append(*calls, strings.Join(args, " "))
 		return nil
-	}}
+	}
+}
+
+func TestDisableTellsSystemd(t *testing.T) {
+	var calls []string
+	a := testApp(t)
+	a.uid, a.systemctl = 0, noting(&calls)
 	// No such unit is installed on this machine: there is nothing to remove, only something to
 	// stop.
-	code := runIn(a, []string{"disable", "--stop", "krunctl-test-that-does-not-exist"}, &stdout)
-	if want := "stop krund@krunctl-test-that-does-not-exist.service"; code != exitOK ||
-		strings.Join(calls, ",") != want {
-		t.Errorf("exit %d, calls %q: %s%s", code, calls, stdout.String(), stderr.String())
-	}
+	runApp(a, "disable", "--stop", "krunctl-test-that-does-not-exist").says(t, exitOK, "", "")
+	must.EqualList(t, calls, []string{"stop krund@krunctl-test-that-does-not-exist.service"}, "calls")
 }
 
 func TestRestoreWithNothingToDo(t *testing.T) {

@@ -13,9 +13,7 @@ import (
 
 	"krund/internal/analysis/enough"
 	"krund/internal/boot/doctor"
-	"krund/internal/durable"
 	"krund/internal/experiment/config"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -38,10 +36,8 @@ quiet = { parameter = 1 }
 // execution has 20 slow iterations, and then 80 of 100 ms; it starts in 2 s, and a boot takes 60 s.
 func pilotDirectory(t *testing.T, dir, name string, seed uint64, keys ...string) string {
 	t.Helper()
-	d := must.Get(directory.Create(durable.OS(), filepath.Join(dir, name+".krun")))(t)
-	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(pilotText), 0o644))
 	r := rand.New(rand.NewPCG(seed, 2))
-	a := results.NewAppender(durable.OS(), d.Results())
+	var records []results.Record
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	for slot := range 5 * len(keys) {
 		k := keys[slot%len(keys)]
@@ -55,15 +51,13 @@ func pilotDirectory(t *testing.T, dir, name string, seed uint64, keys ...string)
 			inside += wall[i]
 		}
 		took := inside + 2e9
-		must.Do(t, a.Append(results.Record{
-			Key: key.Key{Benchmark: k, VM: "C", Variant: "v"}, Experiment: name, Host: "lab", Slot: slot,
-			Attempt: 1, Pexec: slot/len(keys) + 1, Iterations: len(wall), Outcome: results.Completed,
-			Reasons: []string{}, Reboot: results.RebootHardware, BootID: fmt.Sprint(seed, slot),
-			Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, Started: at, Process: results.Process{WallNS: took},
-		}))
+		rec := completed(key.Key{Benchmark: k, VM: "C", Variant: "v"}, slot, slot/len(keys)+1, wall)
+		rec.Host, rec.Reboot, rec.BootID = "lab", results.RebootHardware, fmt.Sprint(seed, slot)
+		rec.Started, rec.Process.WallNS = at, took
+		records = append(records, rec)
 		at = at.Add(time.Duration(took) + time.Minute)
 	}
-	return d.Dir()
+	return storedIn(t, filepath.Join(dir, name+".krun"), pilotText, records)
 }
 
 // answers are those of krunctl enough, by key.

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"krund/internal/analysis/explain"
-	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
@@ -38,14 +37,8 @@ func TestExplain(t *testing.T) {
 // explain prints.
 func TestReportOfEvents(t *testing.T) {
 	dir := t.TempDir()
-	in := krundDirectory(t, dir)
-	records := filepath.Join(in, "results")
-	appender := results.NewAppender(durable.OS(), records)
-	var with []results.Record
-	for r, err := range results.NewReader(durable.OS(), records).All() {
-		must.Do(t, err)
+	in := doubled(t, krundDirectory(t, dir), func(r *results.Record) {
 		r.Key.Benchmark, r.Instrument = "instrumented", "events"
-		r.Slot += 10
 		r.StartNS = make([]int64, len(r.WallNS))
 		for i := range r.WallNS {
 			if i > 0 {
@@ -55,11 +48,7 @@ func TestReportOfEvents(t *testing.T) {
 				r.Events = append(r.Events, results.Event{Kind: "gc", TimeNS: r.StartNS[i], DurationNS: 9})
 			}
 		}
-		with = append(with, r)
-	}
-	for _, r := range with {
-		must.Do(t, appender.Append(r))
-	}
+	})
 	out := filepath.Join(dir, "report")
 	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
 		t.Fatal(r.text())

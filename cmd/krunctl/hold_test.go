@@ -1,13 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
@@ -115,12 +113,10 @@ func TestHoldFollowsNoLink(t *testing.T) {
 			t.Chdir(dir)
 			toml = "x.toml"
 		}
-		var stdout, stderr bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stderr: &stderr, host: "bencher7", fsys: durable.OS(),
-			now: func() time.Time { return testTime }}
-		code := runIn(a, []string{"hold", toml}, &stdout)
-		if made, err := os.ReadDir(other); code == exitOK || err != nil || len(made) > 0 {
-			t.Errorf("exit %d, %v, made %v: %s%s", code, err, made, stdout.String(), stderr.String())
-		}
+		a := testApp(t)
+		a.fsys = durable.OS()
+		r := runApp(a, "hold", toml)
+		made, err := os.ReadDir(other)
+		must.Be(t, r.code != exitOK && err == nil && len(made) == 0, r.text(), err, made)
 	}
 }

@@ -208,9 +208,8 @@ func shippedRecord(t *testing.T, dir, machine, name string, slot int, k key.Key,
 		}
 		start[i] = int64(i) * 2_000_000
 	}
-	r := results.Record{Key: k, Experiment: name, Host: machine, Slot: slot, Attempt: 1, Pexec: number,
-		Iterations: len(wall), Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
-		Clock: "CLOCK_MONOTONIC_RAW", StartNS: start, WallNS: wall}
+	r := completed(k, slot, number, wall)
+	r.Experiment, r.Host, r.StartNS = name, machine, start
 	must.Do(t, results.NewAppender(durable.OS(), dir).Append(r))
 	return filepath.Join(dir, results.Name{Slot: slot, Attempt: 1}.String())
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
@@ -27,16 +26,7 @@ func TestUnknownKey(t *testing.T) {
 // twoKeys is the experiment of krundDirectory with the same executions of another benchmark.
 func twoKeys(t *testing.T, dir string) string {
 	t.Helper()
-	in := krundDirectory(t, dir)
-	records := filepath.Join(in, "results")
-	appender := results.NewAppender(durable.OS(), records)
-	for r, err := range results.NewReader(durable.OS(), records).All() {
-		must.Do(t, err)
-		r.Key.Benchmark = "nbody"
-		r.Slot += 10
-		must.Do(t, appender.Append(r))
-	}
-	return in
+	return doubled(t, krundDirectory(t, dir), func(r *results.Record) { r.Key.Benchmark = "nbody" })
 }
 
 // TestKeyFlag: the commands of analysis take --key in the same way.

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -17,24 +15,20 @@ import (
 // machineDirectory is a machine's part of an experiment: dir/MACHINE/test.krun.
 func machineDirectory(t *testing.T, dir, machine, hypervisor string, boot int) {
 	t.Helper()
-	must.Do(t, os.MkdirAll(filepath.Join(dir, machine), 0o755))
-	f := must.Get(directory.Create(durable.OS(), filepath.Join(dir, machine, "test.krun")))(t)
+	var records []results.Record
 	for i := range 2 {
-		r := results.Record{
-			Key:        key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"},
-			Experiment: "test", Host: "guest", Slot: i, Attempt: 1, Pexec: i + 1, Iterations: 100,
-			Outcome: results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
-			BootID: fmt.Sprint("boot", boot), Started: testTime.AddDate(0, boot, i),
-			Clock: "CLOCK_MONOTONIC_RAW", WallNS: iterations(uint64(10*boot+i), 0, 100),
-		}
+		r := completed(key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}, i, i+1,
+			iterations(uint64(10*boot+i), 0, 100))
+		r.Host, r.BootID, r.Started = "guest", fmt.Sprint("boot", boot), testTime.AddDate(0, boot, i)
 		r.Machine.Fingerprint = map[string]string{"cpu.model": "CPU of " + machine, "hypervisor": hypervisor}
 		r.Machine.Controls = []results.Control{
 			{Name: "turbo", Policy: "want", Status: "missing", Wanted: "off",
 				Detail: "no turbo on " + machine},
 			{Name: "aslr", Policy: "want", Status: "ok", Wanted: "0", Found: "0"},
 		}
-		must.Do(t, results.NewAppender(durable.OS(), f.Results()).Append(r))
+		records = append(records, r)
 	}
+	storedIn(t, filepath.Join(dir, machine, "test.krun"), "", records)
 }
 
 // TestCaveatsOfSeveralMachines: a report of an experiment on several machines has the caveats and

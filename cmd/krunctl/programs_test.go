@@ -13,7 +13,6 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/execution/identity"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -23,32 +22,25 @@ import (
 // program of b takes 0.1 s an iteration until it is edited after execution old, then 0.2 s.
 func programsDirectory(t *testing.T, old int, change func(r *results.Record, edited bool)) string {
 	t.Helper()
-	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "x.krun")))(t)
 	random := rand.New(rand.NewPCG(3, 4))
-	a := results.NewAppender(durable.OS(), d.Results())
+	var records []results.Record
 	for slot := range 20 {
 		edited := slot/2 >= old
 		level := 1e8
 		if edited && slot%2 == 0 {
 			level = 2e8
 		}
-		wall := make([]int64, 50)
-		for i := range wall {
-			wall[i] = int64(level * (1 + 0.001*random.NormFloat64()))
-		}
 		exec, first := int64(1), int64(level)
-		r := results.Record{Key: key.Key{Benchmark: []string{"b", "c"}[slot%2], VM: "C", Variant: "v"},
-			Experiment: "x", Host: "bencher5", Slot: slot, Attempt: 1, Pexec: slot/2 + 1,
-			Iterations: len(wall),
-			Outcome:    results.Completed, Reasons: []string{}, Reboot: results.RebootNone,
-			Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, Started: time.Unix(int64(1e9+slot), 0).UTC(),
-			Startup: results.Startup{ExecNS: &exec, InitNS: &first, FirstNS: &first}}
+		r := completed(key.Key{Benchmark: []string{"b", "c"}[slot%2], VM: "C", Variant: "v"}, slot, slot/2+1,
+			noisy(random, level, 0.001))
+		r.Started = time.Unix(int64(1e9+slot), 0).UTC()
+		r.Startup = results.Startup{ExecNS: &exec, InitNS: &first, FirstNS: &first}
 		if change(&r, edited); r.Machine.Fingerprint == nil && r.Edition == 0 {
 			r.Started = time.Time{}
 		}
-		must.Do(t, a.Append(r))
+		records = append(records, r)
 	}
-	return d.Dir()
+	return storedIn(t, filepath.Join(t.TempDir(), "x.krun"), "", records)
 }
 
 // hashed gives a record the fingerprint of an earlier version, which went on with edited programs.

@@ -8,8 +8,6 @@ import (
 	"testing"
 
 	"krund/internal/analysis/compare"
-	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -19,17 +17,14 @@ import (
 // each and what was restarted before it.
 func seriesDirectory(t *testing.T, n int, of func(slot int) (wall []int64, reboot string)) string {
 	t.Helper()
-	d := must.Get(directory.Create(durable.OS(), filepath.Join(t.TempDir(), "series.krun")))(t)
-	a := results.NewAppender(durable.OS(), d.Results())
+	var records []results.Record
 	for slot := range n {
 		wall, reboot := of(slot)
-		must.Do(t, a.Append(results.Record{
-			Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Experiment: "series", Host: "bencher5",
-			Slot: slot, Attempt: 1, Pexec: slot + 1, Iterations: len(wall), Outcome: results.Completed,
-			Reasons: []string{}, Reboot: reboot, Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall,
-		}))
+		r := completed(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, slot, slot+1, wall)
+		r.Reboot = reboot
+		records = append(records, r)
 	}
-	return d.Dir()
+	return storedIn(t, filepath.Join(t.TempDir(), "series.krun"), "", records)
 }
 
 // ladderDirectory makes an experiment of 12 restarts of the hardware, each followed by four by
@@ -47,11 +42,7 @@ func ladderDirectory(t *testing.T, factor, between float64, kinds ...string) str
 			level *= factor
 		}
 		level *= 1 + boot + 0.001*r.NormFloat64()
-		wall := make([]int64, 50)
-		for i := range wall {
-			wall[i] = int64(level * (1 + 0.0005*r.NormFloat64()))
-		}
-		return wall, kinds[min(slot%5, len(kinds)-1)]
+		return noisy(r, level, 0.0005), kinds[min(slot%5, len(kinds)-1)]
 	})
 }
 

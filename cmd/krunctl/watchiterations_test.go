@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -66,13 +67,7 @@ func (b *recorded) Sleep(context.Context, time.Duration) error {
 // one, as far as the short one goes.
 func TestWatchIsStability(t *testing.T) {
 	t.Parallel()
-	names := slices.Sorted(func(yield func(string) bool) {
-		for name := range shapes {
-			if !yield(name) {
-				return
-			}
-		}
-	})
+	names := slices.Sorted(maps.Keys(shapes))
 	profiles := []stability.Profile{stability.Recommended, stability.Study, stability.JMH, stability.Paper}
 	for _, criterion := range stability.Criteria {
 		for _, profile := range profiles {
