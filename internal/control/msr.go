@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -76,11 +75,7 @@ func (a msrApplier) read(target string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var data [8]byte
-	if err := a.root.ReadAt(device, data[:], register); err != nil {
-		return 0, err
-	}
-	return binary.LittleEndian.Uint64(data[:]), nil
+	return a.root.ReadWord(device, register)
 }
 
 func splitMSR(target string) (device string, register int64, err error) {
@@ -111,9 +106,7 @@ func (a msrApplier) put(target, from, to string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var data [8]byte
-	binary.LittleEndian.PutUint64(data[:], want)
-	if err := a.root.WriteAt(device, data[:], register); err != nil {
+	if err := a.root.WriteWord(device, register, want); err != nil {
 		return 0, err
 	}
 	got, err := a.read(target)

@@ -75,7 +75,8 @@ func parseSwaps(text string) ([]swapArea, error) {
 			return nil, fmt.Errorf("/proc/swaps: line %q: size, used or priority is not a "+
 				"number", clip(line))
 		}
-		areas = append(areas, swapArea{device: sysroot.Unescape(fields[0]), used: used * 1024, priority: priority})
+		areas = append(areas, swapArea{device: sysroot.Unescape(fields[0]), used: used * 1024,
+			priority: priority})
 	}
 	return areas, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 
@@ -109,13 +110,9 @@ func hybridPMUs(root sysroot.Root) ([]corePMU, error) {
 		if err != nil {
 			return nil, err
 		}
-		text, err := root.Read(name)
+		cores, err := host.Host{Root: root}.ReadCPUs(name)
 		if err != nil {
 			return nil, err
-		}
-		cores, err := parseCores(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		list = append(list, corePMU{path.Base(dir), uint64(kind), cores})
 	}

@@ -131,7 +131,7 @@ func TestPerfRefused(t *testing.T) {
 		{"watchdog, but room", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), PerCore, nil, 0,
 			"counts aperf", "kernel.nmi_watchdog = 0"},
 		{"bad online", xeon.and(tree{"/sys/devices/system/cpu/online": "x\n"}), PerCore, nil, 0,
-			`"x" is not a list of cores`, ""},
+			`"x" is not a CPU number`, ""},
 		{"core without PMU", hybrid.and(tree{devices + "/cpu_atom/cpus": "7\n"}), PerCore, nil, 0,
 			"core 2 belongs to no PMU", ""},
 		{"only one of A/MPERF", xeon.and(tree{devices + "/msr/events/mperf": "event=x\n"}), PerCore, nil, 0,

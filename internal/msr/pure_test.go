@@ -2,56 +2,11 @@ package msr
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"krund/rig/must"
 )
-
-func TestParseCores(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want []int
-		bad  bool
-	}{
-		{"0\n", []int{0}, false},
-		{"0-3,8,10-11", []int{0, 1, 2, 3, 8, 10, 11}, false},
-		{"", nil, false},
-		{"3-1", nil, true},
-		{"1,1", nil, true},
-		{"2,1", nil, true},
-		{"0-8192", nil, true},
-		{"a", nil, true},
-		{"1-", nil, true},
-		{"-1", nil, true},
-		{"0-70000", nil, true},
-	} {
-		got, err := parseCores(test.text)
-		must.Be(t, slices.Equal(got, test.want) && (err != nil) == test.bad, test.text, got, err, test.want)
-	}
-}
-
-// FuzzParseCores: what is accepted ascends, and is the same when it is written out.
-func FuzzParseCores(f *testing.F) {
-	for _, text := range []string{"0-3,8", "0", "", "7-7", "1,2-5,8191", "8192"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		list, err := parseCores(text)
-		if err != nil {
-			return
-		}
-		var parts []string
-		for i, core := range list {
-			must.Need(t, core >= 0 && core < maxCores && (i <= 0 || core > list[i-1]), text, list)
-			parts = append(parts, fmt.Sprint(core))
-		}
-		again, err := parseCores(strings.Join(parts, ","))
-		must.Need(t, err == nil && slices.Equal(list, again), text, list, "then", again, err)
-	})
-}
 
 func TestParseEvent(t *testing.T) {
 	for _, test := range []struct {

@@ -1,7 +1,6 @@
 package msr
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -30,15 +29,7 @@ const (
 func deviceName(core int) string { return fmt.Sprintf("/dev/cpu/%d/msr", core) }
 
 func readRegister(root sysroot.Root, core int, address int64) (uint64, error) {
-	var raw [8]byte
-	err := root.ReadAt(deviceName(core), raw[:], address)
-	return binary.NativeEndian.Uint64(raw[:]), err
-}
-
-func writeRegister(root sysroot.Root, core int, address int64, value uint64) error {
-	var raw [8]byte
-	binary.NativeEndian.PutUint64(raw[:], value)
-	return root.WriteAt(deviceName(core), raw[:], address)
+	return root.ReadWord(deviceName(core), address)
 }
 
 // saved is a control register's value before it was changed.
@@ -52,7 +43,7 @@ type saved struct {
 func restore(root sysroot.Root, list []saved) error {
 	var errs []error
 	for i := len(list) - 1; i >= 0; i-- {
-		errs = append(errs, writeRegister(root, list[i].core, list[i].address, list[i].value))
+		errs = append(errs, root.WriteWord(deviceName(list[i].core), list[i].address, list[i].value))
 	}
 	return errors.Join(errs...)
 }
@@ -90,7 +81,7 @@ func startCycles(root sysroot.Root, core int) (changed []saved, err error) {
 			continue // avoid the write: the kernel logs the first one
 		}
 		changed = append(changed, saved{core, r.address, r.old})
-		if err := writeRegister(root, core, r.address, r.new); err != nil {
+		if err := root.WriteWord(deviceName(core), r.address, r.new); err != nil {
 			return changed, err
 		}
 		got, err := readRegister(root, core, r.address)

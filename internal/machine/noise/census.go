@@ -3,7 +3,6 @@ package noise
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"path"
 	"slices"
@@ -229,9 +228,8 @@ func readSMIs(h host.Host) map[int]int64 {
 	}
 	online, _ := h.Online() // none without the file
 	for _, cpu := range online {
-		var data [8]byte
-		if h.Root.ReadAt(fmt.Sprintf("/dev/cpu/%d/msr", cpu), data[:], smiCount) == nil {
-			counts[cpu] = int64(binary.LittleEndian.Uint32(data[:])) // the upper half is reserved
+		if n, err := h.Root.ReadWord(fmt.Sprintf("/dev/cpu/%d/msr", cpu), smiCount); err == nil {
+			counts[cpu] = int64(uint32(n)) // the upper half is reserved
 		}
 	}
 	return counts

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -148,11 +147,10 @@ func (t *Throttle) registers(root sysroot.Root) {
 			at    int64
 			level string
 		}{{thermStatus, "core"}, {packageThermStatus, "package"}} {
-			var data [8]byte
-			if root.ReadAt(device, data[:], r.at) != nil {
+			value, err := root.ReadWord(device, r.at)
+			if err != nil {
 				continue // the processor has no such register, or the kernel denies access
 			}
-			value := binary.LittleEndian.Uint64(data[:])
 			for _, b := range thermBits {
 				if r.at == packageThermStatus && b.bit >= firstCoreBit {
 					continue

@@ -1,6 +1,7 @@
 package sysroot
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -71,6 +72,18 @@ func (r Root) WriteAt(name string, data []byte, offset int64) error {
 		return fmt.Errorf("write %s at %#x: %w", name, offset, cause(err))
 	}
 	return nil
+}
+
+// ReadWord reads the 64 bits at an offset of a device: a register of /dev/cpu/0/msr.
+func (r Root) ReadWord(name string, offset int64) (uint64, error) {
+	var data [8]byte
+	err := r.ReadAt(name, data[:], offset)
+	return binary.NativeEndian.Uint64(data[:]), err
+}
+
+// WriteWord writes 64 bits at an offset of a device.
+func (r Root) WriteWord(name string, offset int64, word uint64) error {
+	return r.WriteAt(name, binary.NativeEndian.AppendUint64(nil, word), offset)
 }
 
 // Hold writes data to a device and keeps it open until the Closer is closed or this process ends.
