@@ -114,33 +114,3 @@ func limits(l child.Limits, processes int64) results.Limits {
 		Processes: positive(processes),
 	}
 }
-
-// output converts a stream. internal/execution/child has already bounded it for the record.
-func output(o child.Output) results.Output {
-	return results.Output{Text: o.Text, Bytes: o.Bytes, Truncated: o.Truncated}
-}
-
-// daemon converts the resource use of krund and the kernel during the run.
-func daemon(u child.DaemonUsage) results.Daemon {
-	d := results.Daemon{
-		CPUNS: u.CPU.Nanoseconds(), VoluntarySwitches: u.VoluntarySwitches,
-		InvoluntarySwitches: u.InvoluntarySwitches,
-		WakeUps:             u.WakeUps, CPUs: u.CPUs, RSSBeforeBytes: u.RSSBefore, RSSBytes: u.RSS,
-	}
-	if u.KernelThreads == nil {
-		return d
-	}
-	activity := func(a child.Activity) results.Activity {
-		return results.Activity{CPUNS: a.CPU.Nanoseconds(), Runs: a.Runs}
-	}
-	k := results.KernelThreads{
-		All: activity(u.KernelThreads.All), Benchmark: activity(u.KernelThreads.Benchmark),
-		Busiest: []results.KernelThread{},
-	}
-	for _, t := range u.KernelThreads.Busiest {
-		k.Busiest = append(k.Busiest, results.KernelThread{Name: t.Name, CPU: t.LastCPU,
-			Activity: activity(t.Activity)})
-	}
-	d.KernelThreads = &k
-	return d
-}

@@ -119,66 +119,6 @@ func TestLiveC(t *testing.T) {
 	}
 }
 
-// TestLiveCrash: what was measured before the crash is kept.
-func TestLiveCrash(t *testing.T) {
-	e, j := live(t, nativeVM, "bench.c",
-		`void run_iter(int p) { static int n; if (n++ == 4) __builtin_trap(); }`)
-	m := mustExecute(t, e, j)
-	wantSeries(t, m, 4)
-	if m.Execution.Signal == "" || m.Library.State != "ready" || m.Library.BegunNS == nil ||
-		*m.Library.BegunNS < m.StartNS[3] {
-		t.Errorf("signal %q, library %+v", m.Execution.Signal, m.Library)
-	}
-}
-
-func TestLiveTimeout(t *testing.T) {
-	e, j := live(t, nativeVM, "bench.c", `void run_iter(int p) { static int n; if (n++ == 2) for (;;); }`)
-	j.Limits.Timeout = 2 * time.Second
-	m := mustExecute(t, e, j)
-	wantSeries(t, m, 2)
-	must.Be(t, m.Execution.TimedOut && m.Process.TimedOut && !m.Interrupted, "execution", m.Execution)
-}
-
-// TestLiveInterrupt cancels the context as soon as the benchmark starts to iterate.
-func TestLiveInterrupt(t *testing.T) {
-	e, j := live(t, nativeVM, "bench.c", `#include <fcntl.h>
-		#include <unistd.h>
-		void run_iter(int p) { close(open("begun", O_CREAT | O_WRONLY, 0600)); for (;;) pause(); }`)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	begun := filepath.Join(filepath.Dir(j.Entry), "begun")
-	go func() {
-		for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
-			if _, err := os.Stat(begun); err == nil || ctx.Err() != nil {
-				cancel()
-				return
-			}
-		}
-	}()
-	m, err := e.Execute(ctx, j)
-	must.Be(t, err == nil && m.Interrupted && !m.Execution.TimedOut, "interrupted", m.Interrupted,
-		"execution", m.Execution, "error", err)
-	must.Get(os.Stat(begun))(t)
-}
-
-func TestLivePython(t *testing.T) {
-	program, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip(err)
-	}
-	e, j := live(t, config.VM{Name: "v", Runner: config.RunnerPython, Args: []string{"-E"},
-		Env: []string{"HOME=/elsewhere"}}, "bench.py",
-		"import os\nn = 0\ndef run_iter(p):\n    global n\n    n += p\n    if n == 9: "+
-			"print(os.environ['HOME'], os.getcwd())\n    if n == 15: raise KeyError('here')\n")
-	j.Program = program
-	m := mustExecute(t, e, j)
-	wantSeries(t, m, 4)
-	if want := "/elsewhere " + filepath.Dir(j.Entry) + "\n"; m.Process.Stdout.Text != want ||
-		*m.Process.Exit != 70 || m.Execution.ExitText == "" {
-		t.Errorf("stdout %q, exit %d (%s)", m.Process.Stdout.Text, *m.Process.Exit, m.Execution.ExitText)
-	}
-}
-
 func TestLiveExternal(t *testing.T) {
 	e, j := live(t, config.VM{Name: "v", Runner: config.RunnerExternal, Args: []string{"-u"}}, "suite.sh",
 		`echo "$*" >&2; echo '{"wallclock_times": [1, 2, 3, 4, 5, 6], "core_cycle_counts": [], "aperf_counts": [], "mperf_counts": []}'`)

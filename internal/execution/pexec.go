@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	libkrun "krund/cgo"
 	"krund/internal/durable/trust"
@@ -103,8 +105,8 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 		j.Missing = e.distrusted(j)
 	}
 	if j.Missing != "" {
-		m := fromRun(j, child.Run{NotStarted: &child.StartFailure{Step: "find", Errno: "ENOENT",
-			Text: j.Missing}}, e.Installed)
+		m := fromRun(j, child.Run{Process: results.Process{NotStarted: &results.StartFailure{Step: "find",
+			Errno: "ENOENT", Text: j.Missing}}}, e.Installed)
 		m.Clock, m.CounterSource, m.CounterReason = libkrun.ClockName(), "none", "nothing was started"
 		return m, nil
 	}
@@ -227,9 +229,9 @@ func faults(s libkrun.Series, run child.Run) []string {
 		d = append(d, "the process ended without using libkrun; is the VM's runner correct?")
 	case s.State == libkrun.StateReady:
 		d = append(d, "the process ended before the runner said that it was done")
-	case s.Pid > 0 && s.Pid != run.Pid:
+	case s.Pid > 0 && s.Pid != run.PID:
 		d = append(d, fmt.Sprintf("measured by process %d, a child of the one that was started (%d)",
-			s.Pid, run.Pid))
+			s.Pid, run.PID))
 	}
 	return d
 }
@@ -263,28 +265,16 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	c := j.command(in)
 	layout, env := j.Layout.record(c)
 	env, inherited := j.disclosed(env, in)
-	p := results.Process{
-		Argv: c.Args, Dir: c.Dir, Env: env, EnvBytes: run.EnvBytes, EnvInherited: inherited,
-		Account: j.Account.Name, UID: run.Seen.UID, GID: run.Seen.GID, FreshHome: j.Account.Own,
-		Nice: run.Seen.Nice, Policy: run.Seen.Policy, Cgroup: run.Cgroup, CgroupReason: run.CgroupReason,
-		Affinity: run.Seen.CPUs,
-		Limits:   limits(c.Limits, run.Processes), PID: run.Pid, Exit: run.Exit, Signal: run.Signal,
-		TimedOut: run.TimedOut, Interrupted: run.Interrupted,
-		WallNS: run.Wall.Nanoseconds(), UTimeNS: run.UTime.Nanoseconds(), STimeNS: run.STime.Nanoseconds(),
-		MaxRSSBytes: run.MaxRSS, MaxRSSFloorBytes: run.MaxRSSFloor, MinorFaults: run.MinorFaults,
-		MajorFaults:       run.MajorFaults,
-		VoluntarySwitches: run.VoluntarySwitches, InvoluntarySwitches: run.InvoluntarySwitches,
-		Stdout: output(run.Stdout), Stderr: output(run.Stderr),
-		Strays: run.Strays, OOMKills: run.OOMKills, Findings: append([]string{}, run.Findings...),
-	}
-	if p.Account == "" {
-		p.Account = in.CallerName
-	}
+	p := run.Process
+	p.Argv, p.Dir, p.Env, p.EnvInherited = c.Args, c.Dir, env, inherited
+	p.Account, p.FreshHome = cmp.Or(j.Account.Name, in.CallerName), j.Account.Own
+	p.Limits, p.Findings = limits(c.Limits, run.Processes), append([]string{}, run.Findings...)
 	e := verdict.Evidence{
 		Planned: j.Iterations, Exit: run.Exit, Signal: run.Signal, TimedOut: run.TimedOut,
 		Timeout: j.Limits.Timeout, TimeoutBy: j.Limits.By,
-		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: run.Wall, External: j.External(),
-		Said: said(run.Stderr.Text) + "\n" + said(run.Stdout.Text), Bounds: bounds(j, run),
+		OOMKills: run.OOMKills, LastWords: lastWords(run), Lifetime: time.Duration(run.WallNS),
+		External: j.External(),
+		Said:     said(run.Stderr.Text) + "\n" + said(run.Stdout.Text), Bounds: bounds(j, run),
 	}
 	if run.Exit != nil && !j.External() {
 		e.ExitText = runners.Explain(*run.Exit)
@@ -294,12 +284,11 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 		}
 	}
 	if f := run.NotStarted; f != nil {
-		p.NotStarted = &results.StartFailure{Step: f.Step, Errno: f.Errno, Text: f.Text}
 		e.NotStarted = f.Text
 	}
 	return Measured{
 		Layout: layout, Process: p, Execution: e, Interrupted: run.Interrupted,
-		Daemon: daemon(run.Daemon),
+		Daemon: run.Daemon,
 	}
 }
 
@@ -318,7 +307,7 @@ func bounds(j Job, run child.Run) verdict.Bounds {
 		return config.FormatSize(n)
 	}
 	b := verdict.Bounds{Heap: size(j.Limits.Heap), Stack: size(j.Limits.Stack),
-		HeapBytes: j.Limits.Heap, MaxRSSBytes: run.MaxRSS}
+		HeapBytes: j.Limits.Heap, MaxRSSBytes: run.MaxRSSBytes}
 	if run.Processes > 0 {
 		b.Processes = strconv.FormatInt(run.Processes, 10)
 	}

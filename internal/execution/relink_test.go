@@ -65,12 +65,15 @@ func TestRelinkFails(t *testing.T) {
 		want   string
 	}{
 		{name: "exit status",
-			run:  child.Run{Exit: exited(3).Exit, Stderr: child.Output{Text: "a\nno objects\n"}},
+			run: child.Run{Process: results.Process{Exit: exited(3).Exit,
+				Stderr: results.Output{Text: "a\nno objects\n"}}},
 			want: "experiment.relink: exit status 3: no objects"},
-		{name: "time limit", run: child.Run{TimedOut: true, Signal: "SIGKILL"},
+		{name: "time limit", run: child.Run{Process: results.Process{TimedOut: true, Signal: "SIGKILL"}},
 			want: "killed at the time limit of 1m0s (hooks.timeout)"},
-		{name: "signal", run: child.Run{Signal: "SIGSEGV"}, want: "killed by SIGSEGV"},
-		{name: "not started", run: child.Run{NotStarted: &child.StartFailure{Text: "exec format error"}},
+		{name: "signal", run: child.Run{Process: results.Process{Signal: "SIGSEGV"}},
+			want: "killed by SIGSEGV"},
+		{name: "not started", run: child.Run{Process: results.Process{
+			NotStarted: &results.StartFailure{Text: "exec format error"}}},
 			want: "exec format error"},
 		{name: "nothing written", run: exited(0), want: "must write the file $KRUN_LAYOUT_OUTPUT"},
 		{name: "a link", run: exited(0), want: "is not a regular file",

@@ -58,7 +58,7 @@ func (r recording) stop() (switches.Log, string) {
 // done.
 func (m *Measured) takeSwitches(log switches.Log, reason string, s libkrun.Series, run child.Run) {
 	s.DoneNS = cmp.Or(s.DoneNS, libkrun.Now())
-	others, more := log.Others([]int{run.Pid, s.Pid}, s.ExecNS, s.DoneNS, mostSwitches)
+	others, more := log.Others([]int{run.PID, s.Pid}, s.ExecNS, s.DoneNS, mostSwitches)
 	m.Switches = &results.Switches{Reason: reason, CPUs: log.CPUs, FullNS: stamp(log.Full),
 		Tasks: []results.SwitchTask{}}
 	m.EventsLost += more

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -14,7 +15,7 @@ func TestCrowdOfStrays(t *testing.T) {
 	for pid := range 4096 {
 		s.tree.unkillable = append(s.tree.unkillable, proc{PID: 4_000_000 + pid, Name: "sh", State: 'D'})
 	}
-	list := s.findings(Run{Strays: 4096}, report{})
+	list := s.findings(Run{Process: results.Process{Strays: 4096}}, report{})
 	all := strings.Join(list, "\n")
 	must.Be(t, len(list) <= 100 && len(all) <= 20_000, len(list), "findings", len(all), "bytes")
 	for _, want := range []string{"a remark", "4096 further processes", "process 4000000 (sh)",

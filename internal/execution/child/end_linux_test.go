@@ -111,7 +111,7 @@ func TestTimeLimit(t *testing.T) {
 		if !run.TimedOut || run.Interrupted || (run.Signal != "SIGKILL" && !early) || run.Exit != nil {
 			t.Errorf("%s: got %s", name, describe(run))
 		}
-		must.Be(t, run.Wall >= limit, name, "killed after", run.Wall, "before the limit")
+		must.Be(t, time.Duration(run.WallNS) >= limit, name, "killed after", run.WallNS, "before the limit")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestCancelledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	run, err := Runner{}.Run(ctx, shell("exit 0"))
-	if err != nil || !run.Interrupted || run.NotStarted == nil || run.Pid != 0 {
+	if err != nil || !run.Interrupted || run.NotStarted == nil || run.PID != 0 {
 		t.Errorf("got %s, %v", describe(run), err)
 	}
 }

@@ -6,9 +6,11 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/experiment/results"
 )
 
-// The steps of StartFailure.Step.
+// The steps of results.StartFailure.
 const (
 	stepStage       = "stage" // krund's own part, before the Command
 	stepGroup       = "group"
@@ -28,8 +30,8 @@ const (
 )
 
 // explain describes a failed report. stat is fs.Stat of the real tree.
-func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *StartFailure {
-	f := &StartFailure{Step: r.Step, Errno: unix.ErrnoName(syscall.Errno(r.Errno))}
+func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *results.StartFailure {
+	f := &results.StartFailure{Step: r.Step, Errno: unix.ErrnoName(syscall.Errno(r.Errno))}
 	why := r.Text
 	if why == "" {
 		why = syscall.Errno(r.Errno).Error()

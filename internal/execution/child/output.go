@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"krund/internal/experiment/results"
 )
 
 // headTailBuffer keeps the first and the last bytes of a stream of any length in bounded memory.
@@ -41,9 +43,10 @@ func (b *headTailBuffer) write(p []byte) {
 	}
 }
 
-// output returns what was kept.
-func (b *headTailBuffer) output() Output {
-	out := Output{Bytes: b.total, Truncated: b.total > b.limit}
+// output returns what was kept: valid UTF-8, with U+FFFD for other bytes. When truncated, it is the
+// first and the last half of the limit, with a line between them that says how much is left out.
+func (b *headTailBuffer) output() results.Output {
+	out := results.Output{Bytes: b.total, Truncated: b.total > b.limit}
 	last := append(append([]byte(nil), b.tail[b.next:]...), b.tail[:b.next]...)
 	if !out.Truncated {
 		out.Text = strings.ToValidUTF8(string(b.head)+string(last), "\uFFFD")

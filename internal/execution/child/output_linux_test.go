@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -25,14 +26,15 @@ func TestGigabytes(t *testing.T) {
 	}
 	must.Equal(t, run.Stderr.Text, "more\n", "stderr", run.Stderr)
 	d := run.Daemon
-	must.Be(t, d.RSS <= d.RSSBefore+(32<<20), "the daemon grew from", d.RSSBefore, "to", d.RSS, "bytes")
+	must.Be(t, d.RSSBytes <= d.RSSBeforeBytes+(32<<20), "the daemon grew from", d.RSSBeforeBytes,
+		"to", d.RSSBytes, "bytes")
 }
 
 func TestOutputLimits(t *testing.T) {
 	c := shell("printf 0123456789; printf 0123456789 >&2")
 	c.Limits.Output = 4
 	run := mustSucceed(t, c)
-	want := Output{"01\n[... 6 bytes left out ...]\n89", 10, true}
+	want := results.Output{Text: "01\n[... 6 bytes left out ...]\n89", Bytes: 10, Truncated: true}
 	must.Be(t, run.Stdout == want && run.Stderr == want, run.Stdout, run.Stderr)
 	var tee strings.Builder
 	c.Stdout = &tee

@@ -7,10 +7,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
-func keep(limit int64, pieces ...string) Output {
+func keep(limit int64, pieces ...string) results.Output {
 	k := newHeadTailBuffer(limit)
 	for _, p := range pieces {
 		k.write([]byte(p))
@@ -22,23 +23,25 @@ func TestHeadTailBuffer(t *testing.T) {
 	for name, c := range map[string]struct {
 		limit  int64
 		pieces []string
-		want   Output
+		want   results.Output
 	}{
-		"nothing":  {10, nil, Output{}},
-		"a little": {10, []string{"abc"}, Output{Text: "abc", Bytes: 3}},
-		"just all": {10, []string{"abcde", "fghij"}, Output{Text: "abcdefghij", Bytes: 10}},
+		"nothing":  {10, nil, results.Output{}},
+		"a little": {10, []string{"abc"}, results.Output{Text: "abc", Bytes: 3}},
+		"just all": {10, []string{"abcde", "fghij"}, results.Output{Text: "abcdefghij", Bytes: 10}},
 		"one too many": {10, []string{"abcde", "fghijk"},
-			Output{"abcde\n[... 1 bytes left out ...]\nghijk", 11, true}},
+			results.Output{Text: "abcde\n[... 1 bytes left out ...]\nghijk", Bytes: 11, Truncated: true}},
 		"at once": {4, []string{"abcdefghijklmnop"},
-			Output{"ab\n[... 12 bytes left out ...]\nop", 16, true}},
+			results.Output{Text: "ab\n[... 12 bytes left out ...]\nop", Bytes: 16, Truncated: true}},
 		"byte by byte": {5, strings.Split("abcdefghijkl", ""),
-			Output{"ab\n[... 7 bytes left out ...]\njkl", 12, true}},
-		"limit of one": {1, []string{"abc", "def"}, Output{"\n[... 5 bytes left out ...]\nf", 6, true}},
-		"invalid":      {10, []string{"a\xff\xfeb\xc3"}, Output{"a\uFFFDb\uFFFD", 5, false}},
-		"split in two": {10, []string{"\xc3", "\xa4"}, Output{"ä", 2, false}},
+			results.Output{Text: "ab\n[... 7 bytes left out ...]\njkl", Bytes: 12, Truncated: true}},
+		"limit of one": {1, []string{"abc", "def"},
+			results.Output{Text: "\n[... 5 bytes left out ...]\nf", Bytes: 6, Truncated: true}},
+		"invalid": {10, []string{"a\xff\xfeb\xc3"},
+			results.Output{Text: "a\uFFFDb\uFFFD", Bytes: 5}},
+		"split in two": {10, []string{"\xc3", "\xa4"}, results.Output{Text: "ä", Bytes: 2, Truncated: false}},
 		"cut characters": {8, []string{"abcä---", "äxyz"},
-			Output{"abc\n[... 7 bytes left out ...]\nxyz", 13, true}},
-		"zero bytes": {10, []string{"a\x00b"}, Output{"a\x00b", 3, false}},
+			results.Output{Text: "abc\n[... 7 bytes left out ...]\nxyz", Bytes: 13, Truncated: true}},
+		"zero bytes": {10, []string{"a\x00b"}, results.Output{Text: "a\x00b", Bytes: 3, Truncated: false}},
 	} {
 		must.Equal(t, keep(c.limit, c.pieces...), c.want, name)
 	}

@@ -7,11 +7,11 @@ import (
 	"os"
 	"slices"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 )
 
 // fill stores in run what is known after the end.
@@ -34,6 +34,8 @@ func (s *execution) fill(run *Run) error {
 		run.Cgroup = s.cgroup.name
 	}
 	run.Seen = r.Seen
+	run.UID, run.GID, run.Nice, run.Policy, run.Affinity = r.Seen.UID, r.Seen.GID, r.Seen.Nice, r.Seen.Policy,
+		r.Seen.CPUs
 	if n := s.command.Limits.Processes; r.Ready &&
 		(s.limitsProcesses && run.Cgroup != "" || n == r.Seen.Processes) {
 		run.Processes = n
@@ -54,7 +56,7 @@ func (s *execution) fillEnd(run *Run, r report, status unix.WaitStatus, reaped b
 	case r.Step != "":
 		run.NotStarted = explain(r, s.command, os.Stat)
 	case !r.Ready:
-		run.NotStarted = &StartFailure{Step: stepStage, Text: stageEnd(*run, status)}
+		run.NotStarted = &results.StartFailure{Step: stepStage, Text: stageEnd(*run, status)}
 	case reaped && status.Exited():
 		code := status.ExitStatus()
 		run.Exit = &code
@@ -79,9 +81,9 @@ func stageEnd(run Run, status unix.WaitStatus) string {
 
 // fillUsage stores what the benchmark used: everything counted for the process minus its start.
 func fillUsage(run *Run, total, start resourceUsage) {
-	run.UTime = time.Duration(max(total.UserNS-start.UserNS, 0))
-	run.STime = time.Duration(max(total.SystemNS-start.SystemNS, 0))
-	run.MaxRSS, run.MaxRSSFloor = total.MaxRSS, start.MaxRSS
+	run.UTimeNS = max(total.UserNS-start.UserNS, 0)
+	run.STimeNS = max(total.SystemNS-start.SystemNS, 0)
+	run.MaxRSSBytes, run.MaxRSSFloorBytes = total.MaxRSS, start.MaxRSS
 	run.MinorFaults = max(total.MinorFaults-start.MinorFaults, 0)
 	run.MajorFaults = max(total.MajorFaults-start.MajorFaults, 0)
 	run.VoluntarySwitches = max(total.Voluntary-start.Voluntary, 0)

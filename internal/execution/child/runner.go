@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 )
 
@@ -35,10 +35,10 @@ func (Runner) Run(ctx context.Context, c Command) (Run, error) {
 	}
 	oneRun.Lock()
 	defer oneRun.Unlock()
-	run := Run{EnvBytes: EnvBytes(c.Env)}
+	run := Run{Process: results.Process{EnvBytes: EnvBytes(c.Env)}}
 	if ctx.Err() != nil {
 		run.Interrupted = true
-		run.NotStarted = &StartFailure{Step: stepStage, Text: "interrupted before the start"}
+		run.NotStarted = &results.StartFailure{Step: stepStage, Text: "interrupted before the start"}
 		return run, nil
 	}
 	// PR_SET_PDEATHSIG kills the benchmark when the thread that started it ends. That thread must
@@ -203,12 +203,12 @@ func (s *execution) run(ctx context.Context, run *Run) error {
 	}
 	meter := newMeter()
 	why, waitErr := s.wait(ctx, begin)
-	run.Wall = time.Duration(now() - begin)
+	run.WallNS = now() - begin
 	run.Daemon = meter.usage()
 	threads.addTo(&run.Daemon, s.command.CPUs)
 	run.Daemon.CPUs = s.pinned
 	restore()
-	run.Pid = pid
+	run.PID = pid
 	run.TimedOut, run.Interrupted = why == timedOut, why == canceled
 	s.tree.killAll()
 	s.stdout.drain(s.watch.buf)

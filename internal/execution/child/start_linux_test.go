@@ -320,15 +320,14 @@ func TestUsage(t *testing.T) {
 	// Three million steps of a shell loop take long enough to be counted and touch next to no
 	// memory.
 	run := mustSucceed(t, shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"))
-	must.Be(t, run.UTime > 0 && run.UTime+run.STime <= run.Wall*2, "user", run.UTime, "system", run.STime,
-		run.Wall)
+	must.Be(t, run.UTimeNS > 0 && run.UTimeNS+run.STimeNS <= run.WallNS*2, "user", run.UTimeNS,
+		"system", run.STimeNS, run.WallNS)
 	run = mustSucceed(t, Command{Path: "/bin/dd",
 		Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1"}})
-	if run.MaxRSS < 96<<20 || run.MaxRSS > 200<<20 || run.MaxRSSFloor <= 0 || run.MaxRSSFloor > run.MaxRSS {
-		t.Errorf("resident %d, floor %d", run.MaxRSS, run.MaxRSSFloor)
-	}
+	must.Be(t, run.MaxRSSBytes >= 96<<20 && run.MaxRSSBytes <= 200<<20 && run.MaxRSSFloorBytes > 0 &&
+		run.MaxRSSFloorBytes <= run.MaxRSSBytes, "resident", run.MaxRSSBytes, "floor", run.MaxRSSFloorBytes)
 	d := run.Daemon
-	must.Be(t, d.RSS > 0 && d.RSSBefore > 0 && d.CPU > 0, "daemon", d)
+	must.Be(t, d.RSSBytes > 0 && d.RSSBeforeBytes > 0 && d.CPUNS > 0, "daemon", d)
 }
 
 func TestWrongCommands(t *testing.T) {

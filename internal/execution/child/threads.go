@@ -4,35 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
+	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
 )
-
-// Activity is how long threads ran, and how often they were scheduled onto a processor.
-type Activity struct {
-	CPU  time.Duration
-	Runs int64
-}
-
-func (a *Activity) add(b Activity) {
-	a.CPU += b.CPU
-	a.Runs += b.Runs
-}
-
-// KernelThreads is what the kernel's own threads did.
-type KernelThreads struct {
-	All       Activity
-	Benchmark Activity       // those whose last processor is one of the benchmark's
-	Busiest   []KernelThread // the mostBusy that ran longest, in that order
-}
-
-// KernelThread is one of the kernel's threads.
-type KernelThread struct {
-	Name    string
-	LastCPU int // processor it was last on
-	Activity
-}
 
 // mostBusy is how many threads are named in a record.
 const mostBusy = 10
@@ -43,7 +18,7 @@ type thread struct {
 	start  uint64 // clock ticks after boot
 	kernel bool
 	cpu    int // processor it was last on
-	used   Activity
+	used   results.Activity
 }
 
 // kernelFlag is PF_KTHREAD of the kernel's linux/sched.h, in the flags of proc_pid_stat(5).
@@ -63,31 +38,37 @@ func parseThread(text []byte) (thread, error) {
 
 // kernelActivity is what the kernel's threads did between two snapshots, by thread number; threads
 // created in between count in full. cpus are the benchmark's processors, nil for all.
-func kernelActivity(before, after map[int]thread, cpus []int) *KernelThreads {
-	k := &KernelThreads{Busiest: []KernelThread{}}
+func kernelActivity(before, after map[int]thread, cpus []int) *results.KernelThreads {
+	k := &results.KernelThreads{Busiest: []results.KernelThread{}}
 	for id, now := range after {
 		if !now.kernel {
 			continue
 		}
 		did := now.used
 		if old, ok := before[id]; ok && old.start == now.start {
-			did.CPU -= old.used.CPU
+			did.CPUNS -= old.used.CPUNS
 			did.Runs -= old.used.Runs
 		}
-		if did.CPU <= 0 && did.Runs <= 0 {
+		if did.CPUNS <= 0 && did.Runs <= 0 {
 			continue
 		}
-		k.All.add(did)
+		add(&k.All, did)
 		if cpus == nil || slices.Contains(cpus, now.cpu) {
-			k.Benchmark.add(did)
+			add(&k.Benchmark, did)
 		}
-		k.Busiest = append(k.Busiest, KernelThread{now.name, now.cpu, did})
+		k.Busiest = append(k.Busiest, results.KernelThread{Name: now.name, CPU: now.cpu, Activity: did})
 	}
-	slices.SortFunc(k.Busiest, func(a, b KernelThread) int {
-		return cmp.Or(-cmp.Compare(a.CPU, b.CPU), -cmp.Compare(a.Runs, b.Runs), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(k.Busiest, func(a, b results.KernelThread) int {
+		return cmp.Or(cmp.Compare(b.CPUNS, a.CPUNS), cmp.Compare(b.Runs, a.Runs),
+			cmp.Compare(a.Name, b.Name))
 	})
 	k.Busiest = k.Busiest[:min(len(k.Busiest), mostBusy)]
 	return k
+}
+
+func add(to *results.Activity, a results.Activity) {
+	to.CPUNS += a.CPUNS
+	to.Runs += a.Runs
 }
 
 // wakeUps is how often the threads were scheduled onto a processor between two snapshots.

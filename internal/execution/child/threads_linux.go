@@ -4,8 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
+	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
 )
 
@@ -41,7 +41,7 @@ func readThreads(dir string, wanted func(thread) bool) map[int]thread {
 		if err != nil {
 			return nil
 		}
-		t.used = Activity{time.Duration(ns), runs}
+		t.used = results.Activity{CPUNS: ns, Runs: runs}
 		threads[id] = t
 	}
 	if len(threads) == 0 {

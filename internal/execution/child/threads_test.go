@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
 
@@ -40,7 +41,9 @@ func TestParseThread(t *testing.T) {
 	}
 }
 
-func used(ms, runs int) Activity { return Activity{time.Duration(ms) * time.Millisecond, int64(runs)} }
+func used(ms, runs int) results.Activity {
+	return results.Activity{CPUNS: int64(ms) * time.Millisecond.Nanoseconds(), Runs: int64(runs)}
+}
 
 func TestWhatNeighboursDid(t *testing.T) {
 	before := map[int]thread{
@@ -59,8 +62,10 @@ func TestWhatNeighboursDid(t *testing.T) {
 		90: {name: "krund", cpu: 1, used: used(3, 7)},
 		91: {name: "krund", cpu: 1, used: used(1, 1)},
 	}
-	want := KernelThreads{All: used(6, 7), Benchmark: used(3, 5), Busiest: []KernelThread{
-		{"ksoftirqd/0", 0, used(3, 2)}, {"made meanwhile", 1, used(2, 1)}, {"ksoftirqd/1", 1, used(1, 4)},
+	want := results.KernelThreads{All: used(6, 7), Benchmark: used(3, 5), Busiest: []results.KernelThread{
+		{Name: "ksoftirqd/0", CPU: 0, Activity: used(3, 2)},
+		{Name: "made meanwhile", CPU: 1, Activity: used(2, 1)},
+		{Name: "ksoftirqd/1", CPU: 1, Activity: used(1, 4)},
 	}}
 	if got := kernelActivity(before, after, []int{1, 3}); !reflect.DeepEqual(*got, want) {
 		t.Errorf("%+v\nwant %+v", *got, want)
@@ -84,7 +89,7 @@ func TestWhatNeighboursDid(t *testing.T) {
 		many[i] = thread{name: "t", kernel: true, used: used(i, 1)}
 	}
 	if got := kernelActivity(nil, many, nil); len(got.Busiest) != mostBusy ||
-		got.Busiest[0].CPU != 29*time.Millisecond || got.All.Runs != 30 {
+		got.Busiest[0].CPUNS != 29*time.Millisecond.Nanoseconds() || got.All.Runs != 30 {
 		t.Errorf("of many %+v", got)
 	}
 }

@@ -3,9 +3,10 @@ package child
 import (
 	"runtime"
 	"runtime/debug"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/experiment/results"
 )
 
 // quietRuntime makes the Go runtime as quiet as possible and returns the function that ends that.
@@ -38,16 +39,16 @@ func newMeter() meter {
 }
 
 // usage reads the times first and the size last, because reading the size costs more.
-func (m meter) usage() DaemonUsage {
+func (m meter) usage() results.Daemon {
 	var ru unix.Rusage
 	_ = unix.Getrusage(unix.RUSAGE_SELF, &ru)
 	cpu := processCPU(&ru)
-	return DaemonUsage{
-		CPU:                 time.Duration(cpu - m.cpu),
+	return results.Daemon{
+		CPUNS:               cpu - m.cpu,
 		VoluntarySwitches:   int64(ru.Nvcsw - m.rusage.Nvcsw),
 		InvoluntarySwitches: int64(ru.Nivcsw - m.rusage.Nivcsw),
-		RSSBefore:           m.rss,
-		RSS:                 residentBytes(),
+		RSSBeforeBytes:      m.rss,
+		RSSBytes:            residentBytes(),
 	}
 }
 
@@ -64,7 +65,7 @@ func readThreadActivity() threadActivity {
 
 // addTo adds what the threads have done since the snapshot to a usage. cpus are the benchmark's
 // processors, nil for all.
-func (n threadActivity) addTo(u *DaemonUsage, cpus []int) {
+func (n threadActivity) addTo(u *results.Daemon, cpus []int) {
 	if own := ownThreads(); own != nil && n.own != nil {
 		runs := wakeUps(n.own, own)
 		u.WakeUps = &runs

@@ -48,7 +48,7 @@ func TestNeighbours(t *testing.T) {
 	} else if _, ok := k[2]; !ok {
 		t.Errorf("kthreadd is not among the %d threads of the kernel", len(k))
 	}
-	must.Be(t, d.KernelThreads != nil && d.KernelThreads.Benchmark.CPU <= d.KernelThreads.All.CPU,
+	must.Be(t, d.KernelThreads != nil && d.KernelThreads.Benchmark.CPUNS <= d.KernelThreads.All.CPUNS,
 		d.KernelThreads)
 }
 
