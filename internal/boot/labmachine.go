@@ -110,9 +110,9 @@ func (m *LabMachine) Settle(ctx context.Context, window, limit time.Duration) (r
 	show := func(busy []string) { m.Log.Debug("not quiet yet", "busy", strings.Join(busy, "; ")) }
 	s, err := probe.Quiet{Host: m.Control.Host, Clock: m.Clock, Window: window, Limit: limit,
 		Show: show}.Wait(ctx)
-	m.Log.Debug("settled", "waited", s.Waited.String(), "quiet", s.Quiet, "busy", strings.Join(s.Busy, "; "))
-	return results.Settle{WaitedNS: s.Waited.Nanoseconds(), Quiet: s.Quiet,
-		Busy: append([]string{}, s.Busy...)}, err
+	m.Log.Debug("settled", "waited", time.Duration(s.WaitedNS).String(), "quiet", s.Quiet, "busy",
+		strings.Join(s.Busy, "; "))
+	return s, err
 }
 
 // Gate waits for the base temperatures. It fails only if the configuration requires them.

@@ -19,18 +19,6 @@ func energy(root sysroot.Root, now func() time.Time) func() []results.Energy {
 			return nil
 		}
 		after, _ := msr.ReadEnergy(root)
-		return energies(msr.EnergyUsed(before, after, took))
+		return msr.EnergyUsed(before, after, took)
 	}
-}
-
-func energies(used []msr.Used) []results.Energy {
-	var list []results.Energy
-	for _, u := range used {
-		e := results.Energy{Zone: u.Zone, Name: u.Name, Reason: u.Unknown}
-		if u.Unknown == "" {
-			e.UJ = &u.UJ
-		}
-		list = append(list, e)
-	}
-	return list
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/experiment/results"
 	"krund/internal/machine/sysroot"
 )
 
@@ -21,13 +22,6 @@ type Energy struct {
 	// Limit is the highest power limit that the kernel shows for the zone or its parent, in
 	// microwatts; 0: none is shown.
 	Limit uint64
-}
-
-// Used is what a zone used between two readings.
-type Used struct {
-	Zone, Name string
-	UJ         uint64
-	Unknown    string // why UJ is not known; "" when it is
 }
 
 // ReadEnergy reads all energy counters, in the kernel's order. Without such counters the list is
@@ -118,27 +112,25 @@ func (e Energy) longest() time.Duration {
 // unknown when took is long enough to wrap around completely (262 kJ in 9 minutes at 500 W, or by
 // the zone's power limits): the counter is not read in between, because that would disturb the
 // benchmark.
-func EnergyUsed(before, after []Energy, took time.Duration) []Used {
+func EnergyUsed(before, after []Energy, took time.Duration) []results.Energy {
 	old := make(map[string]Energy, len(before))
 	for _, e := range before {
 		old[e.Zone] = e
 	}
-	var list []Used
+	var list []results.Energy
 	for _, e := range after {
 		b, ok := old[e.Zone]
 		if !ok || b.Name != e.Name || b.Most != e.Most {
 			continue
 		}
-		u := Used{Zone: e.Zone, Name: e.Name}
-		switch {
-		case took > e.longest():
-			u.Unknown = fmt.Sprintf("the counter ends at %.0f J "+
+		u, used := results.Energy{Zone: e.Zone, Name: e.Name}, e.UJ-b.UJ
+		if e.UJ < b.UJ {
+			used += e.Most + 1
+		}
+		if u.UJ = &used; took > e.longest() {
+			u.UJ, u.Reason = nil, fmt.Sprintf("the counter ends at %.0f J "+
 				"and may have wrapped around more than once in %s",
 				float64(e.Most)/1e6, took.Round(time.Second))
-		case e.UJ >= b.UJ:
-			u.UJ = e.UJ - b.UJ
-		default:
-			u.UJ = e.UJ + e.Most + 1 - b.UJ
 		}
 		list = append(list, u)
 	}

@@ -96,8 +96,8 @@ func TestEnergy(t *testing.T) {
 	used := EnergyUsed(before, after, time.Second)
 	must.Need(t, len(used) == 2, "used", used, "want the two zones in both")
 	for _, e := range used {
-		must.Be(t, e.UJ == want[e.Name] && e.Unknown == "", e.Name, "used", e.UJ, "uJ", want[e.Name],
-			e.Unknown)
+		must.Be(t, *e.UJ == want[e.Name] && e.Reason == "", e.Name, "used", *e.UJ, "uJ", want[e.Name],
+			e.Reason)
 	}
 	none, err := ReadEnergy(xeon.root(t))
 	must.Be(t, err == nil && len(none) == 0, "without RAPL", none, err)
@@ -131,7 +131,8 @@ func TestEnergyOfALongRun(t *testing.T) {
 			now, err := ReadEnergy(test.machine.root(t))
 			must.Need(t, err == nil && len(now) == 2, now, err)
 			for _, u := range EnergyUsed(now, now, test.took) {
-				must.Be(t, (u.Unknown == "") == test.known && u.UJ == 0, u, "known should be", test.known)
+				must.Be(t, (u.Reason == "") == test.known && (u.UJ != nil) == test.known, u,
+					"known should be", test.known)
 			}
 		})
 	}

@@ -122,13 +122,6 @@ func (h Host) PrimaryThreads(cpus CPUs) CPUs {
 	return primary
 }
 
-// Hypervised reports whether the processor identifies itself as that of a virtual machine.
-// Processors that cannot report this count as physical ones.
-func (h Host) Hypervised() bool {
-	text, err := h.Root.Read("/proc/cpuinfo")
-	return err == nil && CPUFlag(text, "hypervisor")
-}
-
 // CPUFlag reports whether the text of /proc/cpuinfo lists a feature of the first processor ("flags"
 // on x86, "Features" on arm).
 func CPUFlag(cpuinfo, flag string) bool {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/experiment/results"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
@@ -38,17 +39,10 @@ type Quiet struct {
 	Show func(busy []string)
 }
 
-// Settled is the result of the wait.
-type Settled struct {
-	Waited time.Duration
-	Quiet  bool     // false: Limit passed
-	Busy   []string // sentences: what the last window was busy with that was not quiet
-}
-
 // Wait observes one window after the other until one is quiet or Limit has passed. Its only error
 // is that of ctx.
-func (q Quiet) Wait(ctx context.Context) (Settled, error) {
-	var s Settled
+func (q Quiet) Wait(ctx context.Context) (results.Settle, error) {
+	s := results.Settle{Busy: []string{}}
 	began := q.Clock.Now()
 	before := ReadActivity(q.Host, began, 0)
 	for {
@@ -56,7 +50,8 @@ func (q Quiet) Wait(ctx context.Context) (Settled, error) {
 			return s, err
 		}
 		now := ReadActivity(q.Host, q.Clock.Now(), 0)
-		s.Waited = now.at.Sub(began)
+		waited := now.at.Sub(began)
+		s.WaitedNS = waited.Nanoseconds()
 		busy := append(jobsBusy(ctx, q.Host), now.notQuiet(before)...)
 		if m, err := q.Host.ReadMeminfo(); err == nil && m["Dirty"]+m["Writeback"] > quietDirty {
 			busy = append(busy, fmt.Sprintf("%d KiB of the page cache are not written yet",
@@ -67,7 +62,7 @@ func (q Quiet) Wait(ctx context.Context) (Settled, error) {
 			return s, nil
 		}
 		s.Busy = busy
-		if s.Waited+q.Window > q.Limit {
+		if waited+q.Window > q.Limit {
 			return s, nil
 		}
 		if q.Show != nil {
