@@ -23,7 +23,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 		m.Clock = sysroot.RealClock{}
 		m.Commands = command.System{}
 		m.Swap = linuxSwap{}
-		m.Units = Systemd{Fallback: Systemctl{m.Commands}}
+		m.Units = Systemctl{m.Commands}
 		m.Accounts = account.Own{}
 		m.Links = netlinkLinks{}
 		m.Bind = bindThread

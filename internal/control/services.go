@@ -24,7 +24,7 @@ var services = Descriptor{
 			Name: "stop", Default: []string{}, Values: "list of globs",
 			Doc: "units of systemd, `\"cron.service\"`, `\"*.timer\"`; services of rcctl(8) on OpenBSD",
 		}},
-		What: "systemd units are stopped, over D-Bus or with systemctl; OpenBSD: `rcctl stop`",
+		What: "systemd units are stopped with systemctl; OpenBSD: `rcctl stop`",
 		Notes: "sockets, timers and paths that would start a stopped service again are stopped too " +
 			"(after the services, and started before them). Units that depend on a stopped unit " +
 			"(`Requires=`, `BindsTo=`, `PartOf=`) are stopped with it and started after it. Units that " +
