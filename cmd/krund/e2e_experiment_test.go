@@ -40,57 +40,6 @@ func TestExperimentFaults(t *testing.T) {
 		startKrund(t, filepath.Join(scratch, "prefix"), "run", missing).wait().want(t, exitUsage,
 			missing, "no such file")
 	})
-	t.Run("directory of another configuration", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
-		e.run().want(t, exitOK)
-		e.iterations = 6
-		e.write("test.toml", e.config())
-		e.run().want(t, exitError, "was started with another configuration",
-			"experiment.iterations was 5 and is 6 (line 2)", "revert that")
-		must.Equal(t, len(e.records()), 1, "records, want the one there was")
-	})
-	t.Run("comments in the configuration", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.executions = 2
-		e.c("good", good)
-		e.run().want(t, exitOK)
-		e.write("test.toml", "# a comment\n\n"+e.config())
-		e.run().want(t, exitOK, "nothing is outstanding")
-		startKrund(t, filepath.Join(scratch, "prefix"), "run", "--dry-run",
-			filepath.Join(e.dir, "test.toml")).wait().want(t, exitOK, "would run 0 of 2")
-	})
-	t.Run("truncated schedule", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
-		e.c("second", good)
-		e.run().want(t, exitOK)
-		file := filepath.Join(e.directory, "schedule")
-		info, err := os.Stat(file)
-		e.must(err)
-		e.must(os.Truncate(file, info.Size()-100))
-		e.run().want(t, exitError, "truncated", "krunctl repair")
-		e.records()
-	})
-	t.Run("damaged slot is rebuilt from the results", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
-		e.c("second", good)
-		e.run().want(t, exitOK)
-		file := filepath.Join(e.directory, "schedule")
-		text, err := os.ReadFile(file)
-		e.must(err)
-		at := strings.Index(string(text), "second:C:so")
-		e.must(os.WriteFile(file, append(append(append([]byte{}, text[:at]...), "damaged"...),
-			text[at+7:]...), 0o644))
-		e.run().want(t, exitOK)
-		must.Equal(t, e.flags(), "CC", "slots", "want CC")
-		must.Equal(t, len(e.records()), 2, "records, want 2")
-	})
 	t.Run("corrupt record of the slot that was running", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
@@ -121,18 +70,6 @@ func TestExperimentFaults(t *testing.T) {
 		e.outcome("suite", results.Error, 0, "could not be started", filepath.Join(e.dir, "suite"))
 		e.outcome("last", results.Completed, 5)
 	})
-	t.Run("second krund on one experiment", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
-		first := e.start()
-		e.meet(first)
-		e.run().want(t, exitError, fmt.Sprintf("krund (process %d on", first.cmd.Process.Pid),
-			"is running this experiment")
-		e.letGo()
-		first.wait().want(t, exitOK)
-		e.outcome("blocks", results.Completed, 5)
-	})
 	t.Run("two experiments at the same time leave each other alone", func(t *testing.T) {
 		t.Parallel()
 		e, other := newExperiment(t), newExperiment(t)
@@ -159,26 +96,6 @@ func TestExperimentFaults(t *testing.T) {
 		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError,
 			"not installed completely", "libexec/krund/runner-c", "make install")
 		must.Refused(os.Lstat(e.directory))(t, "", "the directory was created")
-	})
-	t.Run("experiment that is finished", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
-		e.run().want(t, exitOK)
-		e.run().want(t, exitOK)
-		e.outcome("good", results.Completed, 5)
-	})
-	t.Run("hook that fails", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
-		e.extra = fmt.Sprintf("[hooks]\nbefore = [[\"sh\", \"-c\", \"echo no network; test -e "+
-			"%s/network\"]]\n", e.dir)
-		e.run().want(t, exitError, "not fit to measure", "hook 1 before", "no network")
-		must.Equal(t, e.flags(), "O", "slots", "want O: nothing was measured")
-		e.write("network", "")
-		e.run().want(t, exitOK)
-		must.Equal(t, e.outcome("good", results.Completed, 5).Attempt, 1, "attempt", "want the first")
 	})
 }
 

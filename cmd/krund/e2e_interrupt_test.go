@@ -49,6 +49,7 @@ func TestInterruptions(t *testing.T) {
 			e.meet(r)
 			r.signal(s)
 			r.wait().want(t, exitInterrupted, "interrupted; the same command continues where it stopped")
+			e.reason(exitInterrupted, "interrupted")
 			must.Equal(t, e.flags(), "COO", "slots", "want COO")
 			complete(t, e)
 		})
@@ -119,6 +120,7 @@ func TestInterruptions(t *testing.T) {
 		if waited := time.Since(began); waited > 3*time.Minute {
 			t.Errorf("krund took %s", waited)
 		}
+		e.reason(exitInterrupted, "krunctl repair --machine")
 		must.Equal(t, e.flags(), "COO", "slots", "want COO")
 		e.write("quick", "")
 		complete(t, e)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"krund/internal/durable"
@@ -97,30 +96,6 @@ func TestEveryEndIsLogged(t *testing.T) {
 			}
 		})
 	}
-	t.Run("interrupted", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("blocks", `void run_iter(int p) { meet(); }`)
-		r := e.start()
-		e.meet(r)
-		r.signal(syscall.SIGTERM)
-		r.wait().want(t, exitInterrupted)
-		e.reason(exitInterrupted, "interrupted")
-	})
-	t.Run("interrupted twice", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("blocks", `void run_iter(int p) { meet(); }`)
-		e.extra = fmt.Sprintf("[hooks]\ntimeout = \"50s\"\n"+
-			"after = [[\"sh\", \"-c\", \"echo x >%[1]s/ready; sleep 50\"]]\n", e.dir)
-		r := e.start()
-		e.meet(r)
-		r.signal(syscall.SIGTERM)
-		e.meet(r) // the hook
-		r.signal(syscall.SIGTERM)
-		r.wait().want(t, exitInterrupted)
-		e.reason(exitInterrupted, "krunctl repair --machine")
-	})
 }
 
 // TestNoLogWhereOthersWrite: no reason is logged in a directory that is not trusted, and no

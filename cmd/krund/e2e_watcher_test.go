@@ -243,16 +243,10 @@ func TestDecideDiesWithKrund(t *testing.T) {
 	e := newExperiment(t)
 	e.executions, e.extra = 3, "[stop]\nrules = [\"halfwidth\"]\n"
 	e.c("good", good)
-	prefix := filepath.Join(e.dir, "prefix")
 	began, ended := filepath.Join(e.dir, "began"), filepath.Join(e.dir, "ended")
-	e.must(errors.Join(os.MkdirAll(filepath.Join(prefix, "bin"), 0o755),
-		os.Link(filepath.Join(scratch, "prefix", "bin", "krund"), filepath.Join(prefix, "bin", "krund")),
-		os.Symlink(filepath.Join(scratch, "prefix", "lib"), filepath.Join(prefix, "lib")),
-		os.Symlink(filepath.Join(scratch, "prefix", "libexec"), filepath.Join(prefix, "libexec")),
-		syscall.Mkfifo(began, 0o600), syscall.Mkfifo(ended, 0o600)))
+	e.must(errors.Join(syscall.Mkfifo(began, 0o600), syscall.Mkfifo(ended, 0o600)))
 	// The shell has the writing end of the second FIFO for as long as it lives.
-	krunctl := "#!/bin/sh\nexec 3>" + ended + "\necho >" + began + "\nexec sleep 1000\n"
-	e.must(os.WriteFile(filepath.Join(prefix, "bin", "krunctl"), []byte(krunctl), 0o755))
+	prefix := e.withKrunctl("exec 3>" + ended + "\necho >" + began + "\nexec sleep 1000\n")
 	end, err := os.OpenFile(ended, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	e.must(err)
 	defer end.Close()
