@@ -105,11 +105,7 @@ func OpenJournal(fsys durable.FS, path, boot string, now func() time.Time) (*Jou
 	}
 	j := &Journal{fsys: fsys, path: path, boot: boot, now: now, damage: text.damage}
 	j.lost = text.torn || len(text.damage) > 0
-	for _, e := range text.entries {
-		if !e.Undone {
-			j.entries = append(j.entries, e)
-		}
-	}
+	j.entries = unrestored(text.entries)
 	if len(text.damage) > 0 {
 		if err := durable.WriteFile(fsys, path+".damaged", old, 0o644); err != nil {
 			return nil, fmt.Errorf("open journal: keep a copy of the damaged file: %w", err)
@@ -143,61 +139,54 @@ func (j *Journal) open(size int64, rewrite bool) error {
 // ReadJournal returns the changes that are not restored, without touching the file; none if there
 // is no journal.
 func ReadJournal(fsys durable.FS, path string) (pending []Entry, err error) {
-	data, err := durable.ReadFile(fsys, path)
+	text, err := readJournal(fsys, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
-	}
-	text, err := parseJournal(data)
 	if err != nil {
 		return nil, fmt.Errorf("read journal %s: %w", path, err)
 	}
-	for _, e := range text.entries {
-		if !e.Undone {
-			pending = append(pending, e)
-		}
-	}
-	return pending, nil
+	return unrestored(text.entries), nil
 }
 
-// JournalDamage describes the lines of the journal at path that were once on disk and are now
-// unreadable: changes that may never be restored. It touches nothing; without a journal there is no
-// damage. The error is ErrJournalVersion or a failure to read the file.
-func JournalDamage(fsys durable.FS, path string) ([]string, error) {
-	data, err := durable.ReadFile(fsys, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := parseJournal(data)
-	return text.damage, err
-}
-
-// Lost reports whether changes may be missing from the journal at path: it is missing, damaged, or
-// unreadable. Then its copy (Spare) may hold more.
-func Lost(fsys durable.FS, path string) bool {
+func readJournal(fsys durable.FS, path string) (journalText, error) {
 	data, err := durable.ReadFile(fsys, path)
 	if err != nil {
-		return true
+		return journalText{}, err
 	}
-	text, err := parseJournal(data)
-	return err != nil || text.torn || len(text.damage) > 0
+	return parseJournal(data)
 }
 
-// Pending returns the changes that are not restored, oldest first.
-func (j *Journal) Pending() []Entry {
-	var pending []Entry
-	for _, e := range j.entries {
+// unrestored returns the changes that are not restored, in their order.
+func unrestored(entries []Entry) (pending []Entry) {
+	for _, e := range entries {
 		if !e.Undone {
 			pending = append(pending, e)
 		}
 	}
 	return pending
 }
+
+// JournalDamage describes the lines of the journal at path that were once on disk and are now
+// unreadable: changes that may never be restored. It touches nothing; without a journal there is no
+// damage. The error is ErrJournalVersion or a failure to read the file.
+func JournalDamage(fsys durable.FS, path string) ([]string, error) {
+	text, err := readJournal(fsys, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text.damage, err
+}
+
+// Lost reports whether changes may be missing from the journal at path: it is missing, damaged, or
+// unreadable. Then its copy (Spare) may hold more.
+func Lost(fsys durable.FS, path string) bool {
+	text, err := readJournal(fsys, path)
+	return err != nil || text.torn || len(text.damage) > 0
+}
+
+// Pending returns the changes that are not restored, oldest first.
+func (j *Journal) Pending() []Entry { return unrestored(j.entries) }
 
 // Damage describes the lines that were unreadable when the journal was opened: changes that may
 // never be restored.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"krund/internal/execution/account"
 	"krund/internal/machine/command"
 	"krund/internal/machine/host"
@@ -26,7 +24,7 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 		m.Units = Systemctl{m.Commands}
 		m.Accounts = account.Own{}
 		m.Links = netlinkLinks{}
-		m.Bind = bindThread
+		m.Bind = host.Bind
 		m.Speed = func(cpu int) (probe.Speed, error) {
 			return probe.MeasureSpeed(context.Background(), m.Clock, cpu, heldTime)
 		}
@@ -39,12 +37,3 @@ func NewMachine(_ context.Context, root sysroot.Root) *Machine {
 
 // heldTime is how long one CPU is kept busy to see whether it holds its clock.
 const heldTime = 200 * time.Millisecond
-
-// bindThread is sched_setaffinity(2).
-func bindThread(id int, cpus host.CPUs) error {
-	var set unix.CPUSet
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
-	return unix.SchedSetaffinity(id, &set)
-}

@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/host"
 )
 
 // rssUnit is the unit of ru_maxrss (getrusage(2)) in bytes.
@@ -158,11 +160,7 @@ func (s *stage) setProcessors() error {
 	if len(s.request.CPUs) == 0 {
 		return nil
 	}
-	var set unix.CPUSet
-	for _, cpu := range s.request.CPUs {
-		set.Set(cpu)
-	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
+	if err := host.Bind(0, s.request.CPUs); err != nil {
 		return err
 	}
 	want := slices.Sorted(slices.Values(s.request.CPUs))

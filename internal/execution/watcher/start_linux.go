@@ -16,6 +16,7 @@ import (
 
 	"krund/internal/durable/trust"
 	"krund/internal/machine/command"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 
@@ -129,19 +130,12 @@ func open(program string, judge func(trust.Verdict) error) (string, *os.File, er
 func bound(cpu int, start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	var before, only unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return os.NewSyscallError("sched_getaffinity", err)
+	unbind, err := host.BindThread(cpu)
+	if err != nil {
+		return fmt.Errorf("CPU %d: %w", cpu, err)
 	}
-	only.Set(cpu)
-	if err := unix.SchedSetaffinity(0, &only); err != nil {
-		return fmt.Errorf("CPU %d: %w", cpu, os.NewSyscallError("sched_setaffinity", err))
-	}
-	err := start()
-	if undo := unix.SchedSetaffinity(0, &before); undo != nil {
-		err = errors.Join(err, os.NewSyscallError("sched_setaffinity", undo))
-	}
-	return err
+	defer unbind()
+	return start()
 }
 
 // End ends the watcher when the benchmark has ended, and returns its last report. A watcher that

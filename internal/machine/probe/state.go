@@ -2,8 +2,6 @@ package probe
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"path"
@@ -172,9 +170,8 @@ func textOf(form int, file, text string) string {
 }
 
 func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	const enough = 8
-	return hex.EncodeToString(sum[:enough])
+	const enough = 16
+	return hashOf([]byte(text))[:enough]
 }
 
 // CheckScheduler returns the row about a scheduler of sched_ext: under one, a nice value, a weight
