@@ -20,8 +20,7 @@
 // impossible values in [Series.Findings]. The file is sealed where the system
 // can do that, so that it cannot shrink under a reader.
 //
-// Go programs that measure themselves use [Meter], the only part that needs
-// cgo.
+// [Meter], by which the tests measure themselves, is the only part that needs cgo.
 //
 // The package never starts a process and never judges a measurement. Start reading at [Buffer].
 package libkrun

@@ -26,9 +26,8 @@ import "C"
 import "unsafe"
 
 // Meter measures the iterations of the Go program it is in, through the same C code as every other
-// language. It finds krund's buffer as krun_init does, or measures into its own memory. A call
-// costs some tens of nanoseconds for the transition from Go to C. A Meter must not be used by
-// several goroutines at once; see krun.h for the rest.
+// language: the tests of buffers and counters are measured by it. Benchmarks in Go use the runner
+// in runners/go. A Meter must not be used by several goroutines at once; see krun.h for the rest.
 type Meter struct{ k *C.krun }
 
 // NewMeter is krun_init. The error is an [Error].
@@ -39,9 +38,6 @@ func NewMeter() (*Meter, error) {
 	}
 	return m, nil
 }
-
-// Iterations is the planned number.
-func (m *Meter) Iterations() int { return int(C.krun_iterations(m.k)) }
 
 // ShouldStop reports whether no further iteration should begin.
 func (m *Meter) ShouldStop() bool { return C.krun_should_stop(m.k) != 0 }
@@ -78,12 +74,6 @@ func (m *Meter) Event(e Event) error {
 
 // Done ends the measurement.
 func (m *Meter) Done() error { return asError(C.krun_done(m.k)) }
-
-// StartNS is the start stamp of iteration i, or Missing when it is not complete.
-func (m *Meter) StartNS(i int) int64 { return int64(C.krun_start_ns(m.k, C.int(i))) }
-
-// WallNS is the wall time of iteration i, or Missing when it is not complete.
-func (m *Meter) WallNS(i int) int64 { return int64(C.krun_wall_ns(m.k, C.int(i))) }
 
 // Close releases the meter, which must not be used afterwards.
 func (m *Meter) Close() {

@@ -1,9 +1,6 @@
 package control
 
 import (
-	"cmp"
-	"strings"
-	"syscall"
 	"testing"
 
 	"krund/internal/experiment/config/setting"
@@ -41,38 +38,4 @@ func TestEnergyPerfBias(t *testing.T) {
 	m, _ := fakeMachine(t, "arm64")
 	f := required(energyPerfBias).Check(t.Context(), m)
 	must.Be(t, f.Status == setting.StatusOK && f.Found == "absent", "a processor without a bias", f)
-}
-
-// TestEnergyPerfBiasIsRestored: each CPU gets its own old value, also after one CPU rejected the
-// new one.
-func TestEnergyPerfBiasIsRestored(t *testing.T) {
-	for _, refused := range []bool{false, true} {
-		m, k := fakeMachine(t, "intel-acpi-cpufreq")
-		k.put("/sys/devices/system/cpu/cpu2/power/energy_perf_bias", "8")
-		if refused {
-			k.refuse = func(_, name, value string) error {
-				if strings.Contains(name, "/cpu3/") && value == "0" {
-					return syscall.EINVAL
-				}
-				return nil
-			}
-		}
-		before := state(t, m, k)
-		f, restore, err := required(energyPerfBias).Apply(t.Context(), m, openJournal(t, m))
-		must.Be(t, (err != nil) == refused && (f.Status == setting.StatusSet) != refused, "refused", refused,
-			f, err)
-		must.Do(t, restore(t.Context()))
-		sameTree(t, state(t, m, k), before)
-	}
-}
-
-func TestBiasValues(t *testing.T) {
-	for _, value := range []string{
-		"performance", "balance-performance", "normal", "balance-power", "power", "0", "9", "15",
-	} {
-		must.Be(t, biasForm.MatchString(value) && isBias(cmp.Or(biasNames[value], value)), value, "is refused")
-	}
-	for _, value := range []string{"", "16", "-1", "06", "Power", "balance", "6\n"} {
-		must.Be(t, !biasForm.MatchString(value), value, "is accepted")
-	}
 }

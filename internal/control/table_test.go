@@ -2,12 +2,10 @@ package control
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"testing"
 
 	"krund/internal/control/machines"
@@ -35,13 +33,4 @@ func TestTableGolden(t *testing.T) {
 		want := must.Get(os.ReadFile(golden))(t)
 		must.Be(t, bytes.Equal(out.Bytes(), want), name, "printed", out.Bytes(), "want", want)
 	}
-}
-
-func TestTableJSON(t *testing.T) {
-	m, _ := fakeMachine(t, "kvm-guest")
-	table := setting.Table{Findings: CheckAll(t.Context(), m, Defaults())}
-	data := must.Get(json.Marshal(table))(t)
-	var back setting.Table
-	err := json.Unmarshal(data, &back)
-	must.Be(t, err == nil && reflect.DeepEqual(back, table), err, data)
 }

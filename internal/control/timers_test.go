@@ -38,13 +38,3 @@ func TestTimers(t *testing.T) {
 		t.Errorf("%v, active %q, want %q", err, units.active(), before)
 	}
 }
-
-// TestTimersAreTheDefault: the study's settings stop them, without any configuration.
-func TestTimersAreTheDefault(t *testing.T) {
-	m, _ := fakeMachine(t, "arm64")
-	f := find(t, CheckAll(t.Context(), m, Defaults()), "timers")
-	if f.Policy != setting.Apply || f.Status != setting.StatusWillSet ||
-		f.Found != "apt-daily.timer running" {
-		t.Errorf("%+v", f)
-	}
-}

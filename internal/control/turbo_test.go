@@ -68,21 +68,6 @@ func targetsOf(steps []Step) string {
 	return strings.Join(targets, " ")
 }
 
-func TestTurboByPolicySwitch(t *testing.T) {
-	m, k := fakeMachine(t, "amd-acpi-cpufreq")
-	for _, dir := range k.policies() {
-		k.put(dir+"boost", "1")
-	}
-	p := planTurbo(m, false)
-	targets := targetsOf(p.Steps)
-	must.Be(t, strings.Contains(targets, "policy1/boost") && !strings.Contains(targets, boostFile), "writes",
-		targets, "want the switches of the policies and not the driver's")
-	for _, dir := range k.policies() {
-		k.put(dir+"boost", "0")
-	}
-	must.Equal(t, planTurbo(m, false).Status, setting.StatusOK, "all switches off")
-}
-
 // TestTurboByRegister gives a machine without a switch model-specific registers in files.
 func TestTurboByRegister(t *testing.T) {
 	tests := []struct {

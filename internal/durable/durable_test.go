@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -76,31 +75,6 @@ func TestOpenFileRefusesLinkForWriting(t *testing.T) {
 	must.Equal(t, string(got), "precious", "the target was overwritten", got)
 	f := must.Get(durable.OS().OpenFile(link, os.O_RDONLY, 0))(t, "reading through a link")
 	must.Do(t, f.Close())
-}
-
-func TestWriteToErrorKeepsOldFile(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "f")
-	write(t, name, "old")
-	failure := errors.New("ran out of slots")
-	err := durable.WriteTo(durable.OS(), name, 0o644, func(w io.Writer) error {
-		if _, err := io.WriteString(w, "half"); err != nil {
-			return err
-		}
-		return failure
-	})
-	must.Be(t, errors.Is(err, failure) && strings.Contains(err.Error(), name), err)
-	got, _ := os.ReadFile(name)
-	must.Equal(t, string(got), "old", "got", got)
-	must.EqualList(t, list(t, dir), []string{"f"}, "directory holds")
-}
-
-func TestWriteFileNoDirectory(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "absent", "f")
-	err := durable.WriteFile(durable.OS(), name, nil, 0o644)
-	must.Fail(t, err, fs.ErrNotExist)
-	_, err = durable.ReadFile(durable.OS(), name)
-	must.Fail(t, err, fs.ErrNotExist)
 }
 
 func TestLeftOverTemps(t *testing.T) {

@@ -204,10 +204,6 @@ func TestProcessIsTranslated(t *testing.T) {
 	must.Equal(t, m.Daemon.RSSBytes, 11, "daemon")
 }
 
-func TestNoLimitIsNull(t *testing.T) {
-	must.Equal(t, limits(child.Limits{}, 0), (results.Limits{}))
-}
-
 func TestLastWords(t *testing.T) {
 	long := strings.Repeat("é", 200)
 	for _, test := range []struct{ name, stdout, stderr, want string }{

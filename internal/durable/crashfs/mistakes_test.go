@@ -3,11 +3,9 @@ package crashfs_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"testing"
 
 	"krund/internal/durable"
@@ -152,40 +150,4 @@ func TestFindsUnsyncedCreate(t *testing.T) {
 		}
 	}
 	must.Be(t, lost != 0, "the new name always survives")
-}
-
-// Example_everyCut shows a complete crash test: a log whose lines must not be lost once they are
-// acknowledged.
-func Example_everyCut() {
-	acknowledged := 0
-	program := func(fsys *crashfs.FS) error {
-		acknowledged = 0
-		return open(fsys, "/x/log", os.O_WRONLY|os.O_APPEND, func(f durable.File) error {
-			for _, line := range []string{"one\n", "two\n"} {
-				if _, err := io.WriteString(f, line); err != nil {
-					return err
-				}
-				if err := f.Sync(); err != nil { // remove this to see the test fail
-					return err
-				}
-				acknowledged++
-			}
-			return nil
-		})
-	}
-	build := func() *crashfs.FS {
-		fsys := crashfs.New("/x")
-		fsys.Put("/x/log", nil)
-		return fsys
-	}
-	cuts := 0
-	for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
-		text, err := durable.ReadFile(after, "/x/log")
-		if want := "one\ntwo\n"[:4*acknowledged]; err != nil || !strings.HasPrefix(string(text), want) {
-			fmt.Printf("%s: %q, %v, want %q\n", cut, text, err, want)
-		}
-		cuts++
-	}
-	fmt.Println(cuts, "cuts survived")
-	// Output: 35 cuts survived
 }

@@ -94,10 +94,6 @@ func TestAllWaysAreTriedAndErrorsJoined(t *testing.T) {
 	}
 }
 
-func TestZeroNotifierIsSilent(t *testing.T) {
-	must.Do(t, (Notifier{}).Send(t.Context(), message, true))
-}
-
 // TestControlCharacters: what a benchmark has said last is in the text, and must not drive the
 // terminal of the reader.
 func TestControlCharacters(t *testing.T) {
