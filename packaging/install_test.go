@@ -173,10 +173,9 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 	for _, file := range []string{"/usr/lib/systemd/system/krund@.service",
 		"/opt/krund/lib/pkgconfig/krun.pc", "/opt/krund/share/doc/krund/examples/demo.toml"} {
 		text := must.Get(os.ReadFile(root + file))(t)
-		if strings.Contains(string(text), "@") && strings.Contains(string(text), "PREFIX@") ||
-			strings.Contains(string(text), root) || !strings.Contains(string(text), "/opt/krund") {
-			t.Errorf("%s has a wrong prefix:\n%s", file, text)
-		}
+		must.Be(t, (!strings.Contains(string(text), "@") || !strings.Contains(string(text), "PREFIX@")) &&
+			!strings.Contains(string(text), root) && strings.Contains(string(text), "/opt/krund"), file,
+			"has a wrong prefix", text)
 	}
 	makeInRoot(t, "uninstall", "PREFIX=/opt/krund", "DESTDIR="+root)
 	if left := installed(t, root); len(left) != 0 {
@@ -304,12 +303,10 @@ func TestPackageScriptsStartNothing(t *testing.T) {
 		whole := strings.ReplaceAll(string(text), "\\\n", "")
 		for _, line := range regexp.MustCompile(`(?m)^\s*rm .*$`).FindAllString(whole, -1) {
 			for _, path := range strings.Fields(line)[2:] { // rm -f PATH...
-				if path != `"$dropin"` &&
-					path != "/etc/systemd/system/timers.target.wants/krund-ship.timer" &&
-					!strings.HasPrefix(path, "/etc/krund/") && !strings.HasSuffix(path,
-					".wants/krund@*.service") {
-					t.Errorf("%s removes %s", file, path)
-				}
+				must.Be(t, path == `"$dropin"` ||
+					path == "/etc/systemd/system/timers.target.wants/krund-ship.timer" ||
+					strings.HasPrefix(path, "/etc/krund/") ||
+					strings.HasSuffix(path, ".wants/krund@*.service"), file, "removes", path)
 			}
 		}
 	}

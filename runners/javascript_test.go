@@ -159,10 +159,8 @@ function run_iter(n) { print(beside.double(n), typeof os.cpus); }
 func testJavaScriptTrace(t *testing.T, vm string) {
 	file := write(t, "bench.js", raisingJavaScript)
 	e := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 10}.do(t)
-	if !strings.Contains(e.stderr, "at third ("+file+":3:") || !strings.Contains(e.stderr,
-		"at run_iter ("+file+":4:") {
-		t.Errorf("no trace: %s", e.stderr)
-	}
+	must.Be(t, strings.Contains(e.stderr, "at third ("+file+":3:") &&
+		strings.Contains(e.stderr, "at run_iter ("+file+":4:"), "no trace", e.stderr)
 	lines := strings.Split(strings.TrimSpace(e.stderr), "\n")
 	if want := "runner.js: " + file + " raised an exception in run_iter: RangeError: third time"; lines[len(
 		lines)-1] != want {

@@ -30,9 +30,7 @@ func TestCommand(t *testing.T) {
 			got != c.want {
 			t.Errorf("%s: %q, want %q", c.language, got, c.want)
 		}
-		if !slices.Contains(Names(), c.language) {
-			t.Errorf("%s is not in the names %q", c.language, Names())
-		}
+		must.Be(t, slices.Contains(Names(), c.language), c.language, "is not in the names", Names())
 	}
 	program, _ := Lookup("go")
 	must.EqualList(t, program.Command("", nil, "/l", "/b/bench", 7), []string{"/b/bench", "7"},

@@ -120,10 +120,9 @@ type expect struct {
 
 func (e ended) check(t *testing.T, want expect) {
 	t.Helper()
-	if e.status != want.status || e.series.Done != want.done || e.series.State != want.state {
-		t.Errorf("status %d, %d iterations, state %v; want %d, %d, %v\nstdout: %s\nstderr: %s",
-			e.status, e.series.Done, e.series.State, want.status, want.done, want.state, e.stdout, e.stderr)
-	}
+	must.Be(t, e.status == want.status && e.series.Done == want.done && e.series.State == want.state,
+		"status", e.status, e.series.Done, "iterations, state", e.series.State, want.status, want.done,
+		want.state, "stdout", e.stdout, "stderr", e.stderr)
 	must.Equal(t, e.stdout, want.stdout, "stdout")
 	must.Be(t, strings.Contains(e.stderr, want.stderr) && (want.stderr != "" || e.stderr == ""), "stderr",
 		e.stderr, "want", want.stderr, "in it")

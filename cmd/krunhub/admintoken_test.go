@@ -44,10 +44,9 @@ func testAdminToken(t *testing.T, at string) {
 		demoteAll()
 		var out, note bytes.Buffer
 		must.Do(t, adminToken(t.Context(), at, user, &out, &note))
-		if !strings.HasPrefix(out.String(), "krun_") || strings.Count(out.String(), "\n") != 1 ||
-			!strings.Contains(note.String(), "ends after 7 days") {
-			t.Errorf("printed %q and %q", out.String(), note.String())
-		}
+		must.Be(t, strings.HasPrefix(out.String(), "krun_") && strings.Count(out.String(), "\n") == 1 &&
+			strings.Contains(note.String(), "ends after 7 days"), "printed", out.String(), "and",
+			note.String())
 		return &api.Client{Token: strings.TrimSpace(out.String())}
 	}
 	works := func(c *api.Client, address string) {
@@ -65,10 +64,8 @@ func testAdminToken(t *testing.T, at string) {
 	address, _ = started(t, s)
 	works(c, address)
 	who, err := db.Who(t.Context(), c.Token)
-	if left := who.Ends.Sub(db.Now()).Round(time.Hour); err != nil || who.Name != "ada" ||
-		who.Role != access.Admin || left != setupLife || !who.Bound.IsZero() {
-		t.Errorf("%+v, %v", who, err)
-	}
+	must.Be(t, err == nil && who.Name == "ada" && who.Role == access.Admin &&
+		who.Ends.Sub(db.Now()).Round(time.Hour) == setupLife && who.Bound.IsZero(), who, err)
 }
 
 // started starts a hub, and returns its address and what ends it.

@@ -259,9 +259,7 @@ func TestKill(t *testing.T) {
 	killer.Wait()
 	_ = l.hub.Process.Kill()
 	_ = l.hub.Wait()
-	if *kills-l.left < *kills/2 {
-		t.Errorf("the hub was killed %d times only", *kills-l.left)
-	}
+	must.Be(t, *kills-l.left >= *kills/2, "the hub was killed", *kills-l.left, "times only")
 	total := l.verify(filepath.Join(l.data, "hub.sqlite"), func() (store.Store, error) {
 		return store.OpenDirectory(durable.OS(), filepath.Join(l.data, "blobs"))
 	})
@@ -281,9 +279,7 @@ func (l *lab) verify(location string, open func() (store.Store, error)) (total i
 		must.Need(l.t, err == nil && len(shares) == 1, name, len(shares), "experiments", err, "want 1")
 		must.Equal(l.t, shares[0].State, database.Done, name, "the experiment")
 		rows, err := db.Records(ctx, shares[0].Experiment, m.ID, 0, 1<<20)
-		if err != nil || len(rows) != *records {
-			l.t.Errorf("%s: %d records, %v; want %d", name, len(rows), err, *records)
-		}
+		must.Be(l.t, err == nil && len(rows) == *records, name, len(rows), "records", err, *records)
 		for _, r := range rows {
 			blob, err := blobs.Get(ctx, r.Blob)
 			if err != nil {

@@ -133,9 +133,8 @@ func (l *lab) time(path string) {
 		_, err = io.Copy(io.Discard, answer.Body)
 		list = append(list, time.Since(began))
 		_ = answer.Body.Close()
-		if err != nil || answer.StatusCode >= http.StatusInternalServerError {
-			l.t.Errorf("%s: %d, %v", path, answer.StatusCode, err)
-		}
+		must.Be(l.t, err == nil && answer.StatusCode < http.StatusInternalServerError, path,
+			answer.StatusCode, err)
 	}
 	slices.Sort(list)
 	l.t.Logf("%s: %.1f ms (median of %d)", path, list[times/2].Seconds()*1e3, times)

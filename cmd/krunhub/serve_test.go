@@ -46,9 +46,8 @@ func TestFirstToken(t *testing.T) {
 	}), io.Discard)
 	must.Be(t, err == nil && strings.Contains(out.String(), "\nkrun_"), "printed", out.String(), err)
 	info, err := os.Stat(filepath.Join(data, "hub.sqlite"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("hub.sqlite: %v, %v; want it to be for its owner", info.Mode(), err)
-	}
+	must.Be(t, err == nil && info.Mode().Perm() == 0o600, "hub.sqlite", info.Mode(), err,
+		"want it to be for its owner")
 }
 
 // TestServeRefused: what keeps a hub from starting is named, and changes nothing.

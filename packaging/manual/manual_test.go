@@ -87,9 +87,8 @@ func TestConfigPage(t *testing.T) {
 	for _, k := range keys {
 		must.Contain(t, page, "\n.TP\n\\fB"+k[1]+"\\fR (", k[1])
 	}
-	if strings.Contains(page, "|---") || strings.Contains(page, "](") || strings.Contains(page, ".TS") {
-		t.Error("a table or a link is left in the page")
-	}
+	must.Be(t, !strings.Contains(page, "|---") && !strings.Contains(page, "](") &&
+		!strings.Contains(page, ".TS"), "a table or a link is left in the page")
 	lint(t, dir)
 }
 

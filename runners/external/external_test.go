@@ -145,14 +145,12 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, c := range []struct{ got, plain [][]uint64 }{{r.CoreCycles, plain.Cycles},
 			{r.APERF, plain.APERF}, {r.MPERF, plain.MPERF}} {
-			if len(c.got) != len(c.plain) || len(c.got) != 0 && len(c.got) != r.Cores() {
-				t.Fatalf("%d cores of %d", len(c.got), r.Cores())
-			}
+			must.Need(t, len(c.got) == len(c.plain) && (len(c.got) == 0 || len(c.got) == r.Cores()),
+				len(c.got), "cores of", r.Cores())
 			for core := range c.got {
-				if len(c.got[core]) != iterations || !reflect.DeepEqual(c.got[core], c.plain[core]) &&
-					iterations > 0 {
-					t.Fatalf("core %d: %v became %v", core, c.plain[core], c.got[core])
-				}
+				must.Need(t, len(c.got[core]) == iterations &&
+					(reflect.DeepEqual(c.got[core], c.plain[core]) || iterations <= 0), "core", core,
+					c.plain[core], "became", c.got[core])
 			}
 		}
 	})

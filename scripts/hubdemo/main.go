@@ -253,20 +253,13 @@ func (m *machine) execute(ctx context.Context, next api.Next) error {
 	if err != nil {
 		return err
 	}
-	content, err := m.client.Blob(ctx, next.Bundle)
+	dir := m.place(next)
+	file, err := unpack(ctx, m.client, dir, next)
 	if err != nil {
 		return err
 	}
-	dir := m.place(next)
-	manifest, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
-		return config.WithShard(text, next.Index, next.Count), nil
-	})
-	if err = errors.Join(err, content.Close()); err != nil {
-		return err
-	}
 	results := filepath.Join(dir, next.Name+".krun")
-	c := exec.CommandContext(ctx, filepath.Join(m.bin, "krund"), "run", "--directory", results,
-		filepath.Join(dir, manifest.Config))
+	c := exec.CommandContext(ctx, filepath.Join(m.bin, "krund"), "run", "--directory", results, file)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	log, err := os.Create(filepath.Join(dir, "krund.log"))
 	if err != nil {
@@ -289,6 +282,18 @@ func (m *machine) execute(ctx context.Context, next api.Next) error {
 		}
 	}
 	return errors.Join(<-ended, m.ship(ctx, results, next.Experiment, host))
+}
+
+// unpack unpacks a machine's part of an experiment, and returns the path of its configuration.
+func unpack(ctx context.Context, client *api.Client, dir string, next api.Next) (string, error) {
+	content, err := client.Blob(ctx, next.Bundle)
+	if err != nil {
+		return "", err
+	}
+	manifest, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
+		return config.WithShard(text, next.Index, next.Count), nil
+	})
+	return filepath.Join(dir, filepath.FromSlash(manifest.Config)), errors.Join(err, content.Close())
 }
 
 // ship sends what the hub does not have.

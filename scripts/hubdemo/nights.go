@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 
 	"krund/internal/durable"
-	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -98,17 +96,11 @@ func revision(night int) string { return fmt.Sprintf("r%02d", night+1) }
 
 // measureNight sends simulated records of a machine's part of a night; dir is where it is unpacked.
 func measureNight(ctx context.Context, client *api.Client, name, dir string, next api.Next) error {
-	content, err := client.Blob(ctx, next.Bundle)
+	file, err := unpack(ctx, client, dir, next)
 	if err != nil {
 		return err
 	}
-	m, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
-		return config.WithShard(text, next.Index, next.Count), nil
-	})
-	if err = errors.Join(err, content.Close()); err != nil {
-		return err
-	}
-	cfg, err := experiment.ParseConfig(durable.OS(), filepath.Join(dir, filepath.FromSlash(m.Config)), name)
+	cfg, err := experiment.ParseConfig(durable.OS(), file, name)
 	if err != nil {
 		return err
 	}

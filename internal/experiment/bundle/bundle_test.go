@@ -91,10 +91,8 @@ func TestBundle(t *testing.T) {
 	}
 	want := []string{"benchmarks/x/bench.so", "benchmarks/x/deep/data", "benchmarks/x/link.so", "bin/own",
 		"etc/x.toml"}
-	if !slices.Equal(names, want) || m.Config != "etc/x.toml" || m.Experiment != "x" ||
-		!slices.Equal(m.External, []string{"/opt/lua/bin/lua", "python3"}) {
-		t.Errorf("%+v", m)
-	}
+	must.Be(t, slices.Equal(names, want) && m.Config == "etc/x.toml" && m.Experiment == "x" &&
+		slices.Equal(m.External, []string{"/opt/lua/bin/lua", "python3"}), m)
 	dir := filepath.Join(t.TempDir(), "id")
 	put(t, filepath.Join(dir+".tmp", "leftover"), "of a crash")
 	got, err := Unpack(bytes.NewReader(first), dir, func(text []byte) ([]byte, error) {
@@ -244,9 +242,7 @@ func FuzzUnpack(f *testing.F) {
 		list, readErr := os.ReadDir(filepath.Dir(dir))
 		must.Need(t, readErr == nil && (err == nil) == (len(list) == 1), err, readErr, list)
 		walkErr := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && !d.Type().IsRegular() {
-				t.Errorf("%s is %v", name, d.Type())
-			}
+			must.Be(t, err != nil || d.IsDir() || d.Type().IsRegular(), name, "is", d)
 			return nil
 		})
 		must.Be(t, walkErr == nil || err != nil, walkErr)

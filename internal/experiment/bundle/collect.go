@@ -3,6 +3,7 @@ package bundle
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,14 +52,11 @@ func Collect(cfg *config.Config, copies []Copy) (*Contents, error) {
 			}
 		}
 	}
-	c := &Contents{experiment: cfg.Experiment.Name, from: map[string]source{}, external: []string{}}
 	top := w.top()
+	c := &Contents{experiment: cfg.Experiment.Name, config: relativeTo(top, cfg.Path),
+		from: map[string]source{}, external: slices.AppendSeq([]string{}, maps.Keys(external))}
 	for name, s := range w.files {
 		c.from[relativeTo(top, name)] = s
-	}
-	c.config = relativeTo(top, cfg.Path)
-	for name := range external {
-		c.external = append(c.external, name)
 	}
 	slices.Sort(c.external)
 	return c, nil

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -166,13 +167,9 @@ func create(root *os.Root, f File, content io.Reader) error {
 
 // syncAll gives the directories their permissions and makes their entries durable.
 func syncAll(top string, dirs map[string]bool) error {
-	names := make([]string, 0, len(dirs))
-	for name := range dirs {
-		names = append(names, filepath.Join(top, filepath.FromSlash(name)))
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
 		const listed = 0o755
+		name = filepath.Join(top, filepath.FromSlash(name))
 		if err := errors.Join(os.Chmod(name, listed), durable.OS().SyncDir(name)); err != nil {
 			return err
 		}

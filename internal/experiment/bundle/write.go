@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -27,13 +28,8 @@ const (
 func (c *Contents) Write(w io.Writer) (Manifest, error) {
 	m := Manifest{Format: Format, Experiment: c.experiment, Config: c.config, Files: []File{},
 		External: c.external}
-	paths := make([]string, 0, len(c.from))
-	for name := range c.from {
-		paths = append(paths, name)
-	}
-	slices.Sort(paths)
 	left := int64(MaxSize)
-	for _, name := range paths {
+	for _, name := range slices.Sorted(maps.Keys(c.from)) {
 		hash := sha256.New()
 		f, err := c.copy(name, hash, left)
 		if err != nil {
@@ -51,9 +47,9 @@ func (c *Contents) Write(w io.Writer) (Manifest, error) {
 		return m, err
 	}
 	out := tar.NewWriter(w)
-	err = errors.Join(header(out, manifestName, int64(len(text)), false), writeAll(out, text))
-	if err != nil {
-		return m, err
+	err = header(out, manifestName, int64(len(text)), false)
+	if _, failed := out.Write(text); errors.Join(err, failed) != nil {
+		return m, errors.Join(err, failed)
 	}
 	for _, f := range m.Files {
 		if err := c.entry(out, f); err != nil {
@@ -61,11 +57,6 @@ func (c *Contents) Write(w io.Writer) (Manifest, error) {
 		}
 	}
 	return m, out.Close()
-}
-
-func writeAll(w io.Writer, text []byte) error {
-	_, err := w.Write(text)
-	return err
 }
 
 // entry writes a file.

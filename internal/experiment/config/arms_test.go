@@ -57,10 +57,8 @@ null = true
 		"b:C:v@new": {"", nil, []string{"C=3"}, "/exp/new/b/bench"},
 	} {
 		vm, entry := at(name)
-		if vm.Path != want.path || !slices.Equal(vm.Args, want.args) || !slices.Equal(vm.Env, want.env) ||
-			entry != want.entry {
-			t.Errorf("%s: %+v, %s; want %+v", name, vm, entry, want)
-		}
+		must.Be(t, vm.Path == want.path && slices.Equal(vm.Args, want.args) &&
+			slices.Equal(vm.Env, want.env) && entry == want.entry, name, vm, entry, want)
 	}
 	must.Be(t, c.Experiment.Order == config.OrderBlocked && c.Arms[2].Null && c.Arms[1].Revision == "1a2b3c",
 		"order", c.Experiment.Order, "arms", c.Arms)
@@ -180,7 +178,6 @@ func TestManyArms(t *testing.T) {
 		text += "[arms." + string(letter) + "3]\n"
 	}
 	c := mustParse(t, text)
-	if len(c.Arms) != 20 || len(c.Keys()) != 19 || c.Keys()[0].Arm != "b3" {
-		t.Errorf("%d arms, keys %v", len(c.Arms), c.Keys())
-	}
+	must.Be(t, len(c.Arms) == 20 && len(c.Keys()) == 19 && c.Keys()[0].Arm == "b3", len(c.Arms), "arms, keys",
+		c.Keys())
 }

@@ -52,9 +52,7 @@ timeout = "5m"
 // changes of one that does not are named.
 func TestTheMeaningOfAConfiguration(t *testing.T) {
 	replace := func(old, new string) string {
-		if strings.Count(begun, old) != 1 {
-			t.Fatalf("%q occurs %d times", old, strings.Count(begun, old))
-		}
+		must.Need(t, strings.Count(begun, old) == 1, old, "occurs", strings.Count(begun, old), "times")
 		return strings.Replace(begun, old, new, 1)
 	}
 	move := func(part, before string) string {
@@ -113,10 +111,8 @@ func TestTheMeaningOfAConfiguration(t *testing.T) {
 				got = append(got, c.String())
 			}
 			must.Equal(t, strings.Join(got, "\n"), strings.Join(test.want, "\n"), test.want)
-			if (same == nil) != (len(test.want) > 0) ||
-				same != nil && (same.Text != begun || same.Hash != mustParse(t, begun).Hash) {
-				t.Errorf("the configuration to go on with: %+v", same)
-			}
+			must.Be(t, (same == nil) == (len(test.want) > 0) && (same == nil || same.Text == begun &&
+				same.Hash == mustParse(t, begun).Hash), "the configuration to go on with", same)
 		})
 	}
 }
@@ -131,10 +127,9 @@ func TestTheMeaningInAnotherMode(t *testing.T) {
 		now := mustParse(t, begun+added)
 		for mode, same := range map[string]bool{config.RebootHardware: true, config.RebootNone: false} {
 			got, changes, err := now.WithReboot(mode).AsBegun([]byte(begun))
-			if err != nil || (got != nil) != same || got != nil && got.Experiment.Reboot != mode ||
-				got == nil && !strings.HasPrefix(changes[0].String(), want) {
-				t.Errorf("%s with reboot %s: %v, %v, %v", added, mode, got, changes, err)
-			}
+			must.Be(t, err == nil && (got != nil) == same && (got == nil || got.Experiment.Reboot == mode) &&
+				(got != nil || strings.HasPrefix(changes[0].String(), want)), added, "with reboot", mode, got,
+				changes, err)
 		}
 	}
 }

@@ -254,10 +254,8 @@ func TestControls(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := c.Control(test.name)
-		if got.Name != test.name || got.Policy != test.policy || got.Stated != test.stated ||
-			got.Relaxed().Policy != test.relaxed {
-			t.Errorf("%s: %+v, relaxed %s", test.name, got, got.Relaxed().Policy)
-		}
+		must.Be(t, got.Name == test.name && got.Policy == test.policy && got.Stated == test.stated &&
+			got.Relaxed().Policy == test.relaxed, test.name, got, "relaxed", got.Relaxed().Policy)
 	}
 	must.Equal(t, c.Control("aslr").Whole("value"), 0, "aslr.value")
 	must.Equal(t, c.Control("overcommit").Whole("mode"), 2, "overcommit.mode")

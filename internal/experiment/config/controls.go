@@ -9,12 +9,10 @@ import (
 
 // controls reads, for each setting that the parser knows, a policy, or a table with a policy and
 // options.
-func (r *reader) controls(n *node) setting.Demands {
-	all := r.section("controls", n)
-	defer all.done()
+func (s *section) controls() setting.Demands {
 	var list setting.Demands
-	for _, d := range r.settings {
-		list = append(list, all.control(d))
+	for _, d := range s.settings {
+		list = append(list, s.control(d))
 	}
 	return list
 }

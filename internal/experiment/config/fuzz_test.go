@@ -32,12 +32,9 @@ func FuzzParse(f *testing.F) {
 		for i, p := range found {
 			must.Be(t, p.Line >= 1 && p.Line <= strings.Count(text, "\n")+1 && p.What != "" && p.Fix != "",
 				"problem", p)
-			if i > 0 && found[i-1].Line > p.Line {
-				t.Errorf("line %d is reported after %d", p.Line, found[i-1].Line)
-			}
-			if strings.Contains(p.Error(), "\n") {
-				t.Errorf("more than a line: %q", p.Error())
-			}
+			must.Be(t, i <= 0 || found[i-1].Line <= p.Line, "line", p.Line, "is reported after",
+				found[max(i-1, 0)].Line)
+			must.Be(t, !strings.Contains(p.Error(), "\n"), "more than a line", p.Error())
 		}
 	})
 }
@@ -45,17 +42,14 @@ func FuzzParse(f *testing.F) {
 func checkWhole(t *testing.T, c *config.Config) {
 	t.Helper()
 	keys := c.Keys()
-	if len(keys) == 0 || c.Slots() < len(keys) || c.Experiment.MaxReboots < 1 {
-		t.Errorf("%d keys, %d slots, %d reboots", len(keys), c.Slots(), c.Experiment.MaxReboots)
-	}
+	must.Be(t, len(keys) != 0 && c.Slots() >= len(keys) && c.Experiment.MaxReboots >= 1, len(keys), "keys",
+		c.Slots(), "slots", c.Experiment.MaxReboots, "reboots")
 	blocked := c.Experiment.Order == config.OrderBlocked
 	must.Be(t, blocked == (len(c.Arms) > 0) && len(c.Arms) != 1 && (!blocked || !c.Arms[0].Null), "order",
 		c.Experiment.Order, "arms", c.Arms)
 	for _, k := range keys {
 		vm, _, _, err := c.Lookup(k)
-		if err != nil || c.Iterations(k) < 1 || vm.Runner == "" || vm.NeedsEntry() &&
-			c.EntryPath(k) == "" {
-			t.Errorf("%s: %+v, %v", k, vm, err)
-		}
+		must.Be(t, err == nil && c.Iterations(k) >= 1 && vm.Runner != "" && (!vm.NeedsEntry() ||
+			c.EntryPath(k) != ""), k, vm, err)
 	}
 }

@@ -149,10 +149,9 @@ func thousands(n int64) string {
 func TestDescriptorsAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, d := range doctor.Settings() {
-		if seen[d.Name] || d.Brief == "" || d.Why == "" || d.What == "" ||
-			!strings.Contains("require apply warn off", string(d.Policy)) {
-			t.Errorf("%q is declared twice, or not wholly: %+v", d.Name, d)
-		}
+		must.Be(t, !seen[d.Name] && d.Brief != "" && d.Why != "" && d.What != "" &&
+			strings.Contains("require apply warn off", string(d.Policy)), d.Name,
+			"is declared twice, or not wholly", d)
 		seen[d.Name] = true
 		for _, o := range d.Options {
 			switch v := o.Default.(type) {

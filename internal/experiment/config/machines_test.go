@@ -49,11 +49,9 @@ func TestMachinesMergeInOrder(t *testing.T) {
 		for _, k := range c.Keys() {
 			keys = append(keys, k.String())
 		}
-		if c.Experiment.Executions != test.executions || c.VMs[0].Iterations != test.iter ||
-			c.Limits.Heap != test.heap ||
-			c.Control("turbo").Policy != test.turbo || !slices.Equal(keys, test.keys) {
-			t.Errorf("%s: %+v %+v %v %v", test.hostname, c.Experiment, c.Limits, c.Control("turbo"), keys)
-		}
+		must.Be(t, c.Experiment.Executions == test.executions && c.VMs[0].Iterations == test.iter &&
+			c.Limits.Heap == test.heap && c.Control("turbo").Policy == test.turbo &&
+			slices.Equal(keys, test.keys), test.hostname, c.Experiment, c.Limits, c.Control("turbo"), keys)
 	}
 }
 

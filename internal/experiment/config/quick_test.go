@@ -20,16 +20,13 @@ func TestQuickPlansTheSame(t *testing.T) {
 	write(t, path, slow, 0o644)
 	c := must.Get(config.Quick(path, "lab1", doctor.Settings()))(t)
 	k := c.Keys()[0]
-	if c.Experiment.Name != "x-quick" || c.Experiment.Executions != 2 || c.Iterations(k) != 20 ||
-		c.Wait.Startup != 0 || c.Experiment.Reboot != config.RebootNone {
-		t.Errorf("%+v, %d iterations", c.Experiment, c.Iterations(k))
-	}
+	must.Be(t, c.Experiment.Name == "x-quick" && c.Experiment.Executions == 2 && c.Iterations(k) == 20 &&
+		c.Wait.Startup == 0 && c.Experiment.Reboot == config.RebootNone, c.Experiment, c.Iterations(k),
+		"iterations")
 	again, err := config.Parse(filepath.Join(filepath.Dir(path), "x-quick.toml"), []byte(c.Text), "lab1",
 		doctor.Settings())
-	if err != nil || again.Hash != c.Hash || again.Slots() != c.Slots() ||
-		again.Experiment.Name != "x-quick" {
-		t.Errorf("the text plans something else: %v", err)
-	}
+	must.Be(t, err == nil && again.Hash == c.Hash && again.Slots() == c.Slots() &&
+		again.Experiment.Name == "x-quick", "the text plans something else", err)
 }
 
 // TestQuickPattern: the sections of a quick run come after all sections of the file, whatever their

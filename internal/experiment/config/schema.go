@@ -35,32 +35,30 @@ const (
 func (r *reader) config(root *node) *Config {
 	c := &Config{lines: r.lines, doubtful: r.doubtful, unitless: r.unitless}
 	s := r.section("", root)
-	c.Experiment = r.experiment(s.get("experiment", ""))
-	c.Boot = r.boot(s.get("boot", ""))
-	c.Limits = r.limits(s.get("limits", ""))
-	c.Wait = r.wait(s.get("wait", ""))
-	c.Temperature = r.temperature(s.get("temperature", ""))
+	c.Experiment = table(s, "experiment", (*section).experiment)
+	c.Boot = table(s, "boot", (*section).boot)
+	c.Limits = table(s, "limits", (*section).limits)
+	c.Wait = table(s, "wait", (*section).wait)
+	c.Temperature = table(s, "temperature", (*section).temperature)
 	c.defaultWaits()
 	c.VMs = r.vms(s.get("vms", ""), c.Experiment.Iterations)
 	c.Variants = r.variants(s.get("variants", ""))
 	c.Variants = append(c.Variants, r.suites(s.get("suites", ""))...)
 	c.Benchmarks = withSuites(r.benchmarks(s.get("benchmarks", ""), c.Variants), c.Variants)
 	c.Arms = r.arms(s.get("arms", ""))
-	c.Hooks = r.hooks(s.get("hooks", ""))
-	c.Notify = r.notify(s.get("notify", ""))
-	c.KernelLog = r.kernelLog(s.get("kernel_log", ""))
-	c.Controls = r.controls(s.get("controls", ""))
-	c.Counters = r.counters(s.get("counters", ""))
-	c.Verdict = r.verdict(s.get("verdict", ""))
-	c.Stop = r.stop(s.get("stop", ""))
+	c.Hooks = table(s, "hooks", (*section).hooks)
+	c.Notify = table(s, "notify", (*section).notify)
+	c.KernelLog = table(s, "kernel_log", (*section).kernelLog)
+	c.Controls = table(s, "controls", (*section).controls)
+	c.Counters = table(s, "counters", (*section).counters)
+	c.Verdict = table(s, "verdict", (*section).verdict)
+	c.Stop = table(s, "stop", (*section).stop)
 	s.known = append(s.known, machinesSection)
 	s.done()
 	return c
 }
 
-func (r *reader) experiment(n *node) Experiment {
-	s := r.section("experiment", n)
-	defer s.done()
+func (s *section) experiment() Experiment {
 	e := Experiment{
 		Name:        s.filled("name", ""),
 		Description: s.paragraph("description"),
@@ -93,9 +91,7 @@ func (r *reader) experiment(n *node) Experiment {
 	return e
 }
 
-func (r *reader) boot(n *node) Boot {
-	s := r.section("boot", n)
-	defer s.done()
+func (s *section) boot() Boot {
 	b := Boot{
 		Entry:  s.text("entry", ""),
 		Loader: s.choice("loader", LoaderAuto, LoaderAuto, LoaderGRUB, LoaderSystemdBoot),
@@ -183,9 +179,7 @@ func (s *section) filled(name, normal string) string {
 	return v
 }
 
-func (r *reader) limits(n *node) Limits {
-	s := r.section("limits", n)
-	defer s.done()
+func (s *section) limits() Limits {
 	return Limits{
 		Heap:    s.size("heap", "2GiB", maxLimit, true),
 		Stack:   s.size("stack", "8MiB", maxLimit, true),
@@ -198,9 +192,7 @@ func (r *reader) limits(n *node) Limits {
 	}
 }
 
-func (r *reader) wait(n *node) Wait {
-	s := r.section("wait", n)
-	defer s.done()
+func (s *section) wait() Wait {
 	return Wait{
 		Startup: s.duration("startup", startupWait, 0, false),
 		Settle:  s.duration("settle", "0s", 0, false),
@@ -236,9 +228,7 @@ const (
 	baseWait    = "1m"
 )
 
-func (r *reader) temperature(n *node) TemperatureGate {
-	s := r.section("temperature", n)
-	defer s.done()
+func (s *section) temperature() TemperatureGate {
 	return TemperatureGate{
 		BaseWait: s.duration("base_wait", baseWait, 0, false),
 		Tolerance: s.number("tolerance", 3, func(v float64) bool { return v > 0 && v <= 100 },
@@ -255,9 +245,7 @@ func checkGlob(glob string) (what, fix string) {
 	return "", ""
 }
 
-func (r *reader) hooks(n *node) Hooks {
-	s := r.section("hooks", n)
-	defer s.done()
+func (s *section) hooks() Hooks {
 	return Hooks{
 		Before:  s.commands("before"),
 		After:   s.commands("after"),
@@ -316,9 +304,7 @@ func (s *section) optional(name string) []string {
 	return s.command(n, name)
 }
 
-func (r *reader) notify(n *node) Notify {
-	s := r.section("notify", n)
-	defer s.done()
+func (s *section) notify() Notify {
 	notify := Notify{
 		Mail:     s.texts("mail", nil, checkAddress),
 		MaxMails: s.count("max_mails", 5, 0, maxMails),
@@ -343,9 +329,7 @@ func checkAddress(address string) (what, fix string) {
 	return "", ""
 }
 
-func (r *reader) kernelLog(n *node) KernelLog {
-	s := r.section("kernel_log", n)
-	defer s.done()
+func (s *section) kernelLog() KernelLog {
 	var k KernelLog
 	list, _ := s.items("allow", nil)
 	for _, it := range list {
@@ -360,9 +344,7 @@ func (r *reader) kernelLog(n *node) KernelLog {
 	return k
 }
 
-func (r *reader) counters(n *node) Counters {
-	s := r.section("counters", n)
-	defer s.done()
+func (s *section) counters() Counters {
 	c := Counters{
 		Sources: s.names("sources", []string{SourcePerf, SourceMSR, SourceNone}, "source", SourcePerf,
 			SourceRDPMC, SourceMSR, SourceNone),
@@ -376,9 +358,7 @@ func (r *reader) counters(n *node) Counters {
 	return c
 }
 
-func (r *reader) verdict(n *node) Verdict {
-	s := r.section("verdict", n)
-	defer s.done()
+func (s *section) verdict() Verdict {
 	return Verdict{
 		RatioTolerance: s.number("ratio_tolerance", 0.03, func(v float64) bool { return v > 0 && v < 1 },
 			"a number above 0 and below 1, such as 0.03"),

@@ -25,9 +25,7 @@ func schemaKeys(t *testing.T) []askedKey {
 	t.Helper()
 	root, problem := decode("[vms.NAME]\nrunner = \"c\"\nvariants = " +
 		"[\"NAME\"]\n[variants.NAME]\n[benchmarks.NAME]\n[arms.NAME]\n[suites.NAME]\n")
-	if problem != nil {
-		t.Fatal(*problem)
-	}
+	must.Need(t, problem == nil, problem)
 	r := newReader(&problems{}, known(), true)
 	r.config(root)
 	return slices.DeleteFunc(r.asked, func(k askedKey) bool { return k.section == "" })
@@ -43,9 +41,7 @@ func repoFile(t *testing.T, name string) string {
 // has one and is not about names.
 func TestExampleShowsEveryKey(t *testing.T) {
 	root, problem := decode(repoFile(t, "configs/example.toml"))
-	if problem != nil {
-		t.Fatal(*problem)
-	}
+	must.Need(t, problem == nil, problem)
 	own := regexp.MustCompile(`^(experiment\.(name|description|benchmarks|skip)|(vms|variants)\..*)$`)
 	for _, k := range schemaKeys(t) {
 		path := k.section + "." + k.name
@@ -117,17 +113,13 @@ func TestShippedConfigsAreValid(t *testing.T) {
 func TestDemoNeedsNoRootAndNoTime(t *testing.T) {
 	c := must.Get(Parse("demo.toml", []byte(repoFile(t, "configs/demo.toml")), "lab1", known()))(t)
 	e := c.Experiment
-	if e.Reboot != RebootNone || e.Account != AccountCaller || c.Wait != (Wait{}) ||
-		c.Temperature.BaseWait != 0 {
-		t.Errorf("%+v %+v %+v", e, c.Wait, c.Temperature)
-	}
+	must.Be(t, e.Reboot == RebootNone && e.Account == AccountCaller && c.Wait == (Wait{}) &&
+		c.Temperature.BaseWait == 0, e, c.Wait, c.Temperature)
 	for _, demand := range c.Controls {
 		p := demand.Relaxed().Policy
 		must.Be(t, p == setting.Warn || p == setting.Off, demand.Name, "has policy", p)
 	}
-	if len(c.Keys()) != 4 || c.Slots() != 8 {
-		t.Errorf("%d keys, %d slots", len(c.Keys()), c.Slots())
-	}
+	must.Be(t, len(c.Keys()) == 4 && c.Slots() == 8, len(c.Keys()), "keys", c.Slots(), "slots")
 }
 
 // TestStudyIsTheStudys compares warmup-study.toml with Barrett et al. 2017,
@@ -136,14 +128,10 @@ func TestStudyIsTheStudys(t *testing.T) {
 	c := must.Get(
 		Parse("warmup-study.toml", []byte(repoFile(t, "configs/warmup-study.toml")), "lab1", known()))(t)
 	e := c.Experiment
-	if len(c.Benchmarks) != 6 || e.Iterations != 2000 || e.Executions != 30 || e.Reboot != RebootHardware ||
-		e.Account != AccountFresh {
-		t.Errorf("%d benchmarks, %+v", len(c.Benchmarks), e)
-	}
-	if c.Limits.Heap != 2<<30 || c.Limits.Stack != 8<<20 || c.Limits.Processes != 4096 ||
-		c.Temperature.Tolerance != 3 {
-		t.Errorf("%+v %+v", c.Limits, c.Temperature)
-	}
+	must.Be(t, len(c.Benchmarks) == 6 && e.Iterations == 2000 && e.Executions == 30 &&
+		e.Reboot == RebootHardware && e.Account == AccountFresh, len(c.Benchmarks), "benchmarks", e)
+	must.Be(t, c.Limits.Heap == 2<<30 && c.Limits.Stack == 8<<20 && c.Limits.Processes == 4096 &&
+		c.Temperature.Tolerance == 3, c.Limits, c.Temperature)
 	for _, name := range []string{"frequency", "turbo", "tickless", "perf_rate", "temperature"} {
 		must.Equal(t, c.Control(name).Policy, setting.Require, "has policy")
 	}
@@ -250,8 +238,6 @@ func TestDocsExamplesParse(t *testing.T) {
 		for _, text := range complete {
 			all = append(all, parse(text+part))
 		}
-		if !slices.Contains(all, nil) {
-			t.Errorf("%v\n%s", errors.Join(all...), part)
-		}
+		must.Be(t, slices.Contains(all, nil), errors.Join(all...), part)
 	}
 }

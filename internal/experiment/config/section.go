@@ -70,6 +70,13 @@ func (r *reader) section(path string, n *node) *section {
 	return &section{reader: r, path: path, node: n}
 }
 
+// table reads the table of that name in s.
+func table[T any](s *section, name string, read func(*section) T) T {
+	own := s.section(name, s.get(name, ""))
+	defer own.done()
+	return read(own)
+}
+
 // tables reads the tables in the one at path, each under its name. Those with an invalid name are
 // reported and left out.
 func tables[T any](r *reader, path string, n *node, read func(name string, s *section) T) []T {

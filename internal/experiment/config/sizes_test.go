@@ -53,10 +53,9 @@ func TestSizes(t *testing.T) {
 	} {
 		for _, arm := range []string{"one", "two"} {
 			k := key.Key{Benchmark: test.benchmark, VM: test.vm, Variant: "v", Arm: arm}
-			if c.Executions(k) != test.executions || c.Iterations(k) != test.iterations {
-				t.Errorf("%s: %d executions of %d iterations, want %d of %d", k, c.Executions(k),
-					c.Iterations(k), test.executions, test.iterations)
-			}
+			must.Be(t, c.Executions(k) == test.executions && c.Iterations(k) == test.iterations, k,
+				c.Executions(k), "executions of", c.Iterations(k), "iterations, want", test.executions, "of",
+				test.iterations)
 			slots += test.executions
 		}
 	}
@@ -69,9 +68,8 @@ func TestQuickSizes(t *testing.T) {
 		"[machines.\"*\".benchmarks.b.vms.C]\niterations = 3000\n")
 	c := must.Get(config.Quick(path, "lab1", doctor.Settings()))(t)
 	k := c.Keys()[0]
-	if c.Executions(k) != config.QuickExecutions || c.Iterations(k) != config.QuickIterations {
-		t.Errorf("%d executions of %d iterations", c.Executions(k), c.Iterations(k))
-	}
+	must.Be(t, c.Executions(k) == config.QuickExecutions && c.Iterations(k) == config.QuickIterations,
+		c.Executions(k), "executions of", c.Iterations(k), "iterations")
 }
 
 // TestShard: the parts that are refused, and why.

@@ -10,9 +10,7 @@ import (
 // fewestExecutions is the smallest stop.minimum: two values have hardly an estimate of a variance.
 const fewestExecutions = 3
 
-func (r *reader) stop(n *node) Stop {
-	s := r.section("stop", n)
-	defer s.done()
+func (s *section) stop() Stop {
 	share := func(v float64) bool { return v > 0 && v < 1 }
 	const advice = "a number above 0 and below 1, such as 0.01"
 	c := Stop{
@@ -23,7 +21,7 @@ func (r *reader) stop(n *node) Stop {
 		Deadline:  s.duration("deadline", "5m", 1, false),
 		Keep:      s.patterns("keep"),
 
-		Iterations: r.stopIterations(s.node.child("iterations")),
+		Iterations: s.stopIterations(s.node.child("iterations")),
 	}
 	s.known = append(s.known, "iterations")
 	names := make([]string, len(stop.Rules))

@@ -93,10 +93,9 @@ func TestHooksAreJudged(t *testing.T) {
 		return found.errors()
 	}
 	err = check()
-	if err == nil || !strings.HasPrefix(err.Error(),
-		"x.toml:7: hooks.before[0]: "+dir+" can be changed by others") {
-		t.Errorf("a hook in a directory for all: %v", err)
-	}
+	must.Be(t, err != nil &&
+		strings.HasPrefix(err.Error(), "x.toml:7: hooks.before[0]: "+dir+" can be changed by others"),
+		"a hook in a directory for all", err)
 	must.Do(t, os.Chmod(dir, 0o755))
 	must.Do(t, check(), "a hook that is root's alone")
 }

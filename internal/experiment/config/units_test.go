@@ -31,9 +31,8 @@ func TestParseDuration(t *testing.T) {
 	}
 	for _, test := range tests {
 		got, err := config.ParseDuration(test.text)
-		if got != test.want || errorText(err) != test.err {
-			t.Errorf("%q: got %v, %q; want %v, %q", test.text, got, errorText(err), test.want, test.err)
-		}
+		must.Be(t, got == test.want && errorText(err) == test.err, test.text, got, errorText(err), test.want,
+			test.err)
 	}
 }
 
@@ -56,9 +55,8 @@ func TestParseSize(t *testing.T) {
 	}
 	for _, test := range tests {
 		got, err := config.ParseSize(test.text)
-		if got != test.want || errorText(err) != test.err {
-			t.Errorf("%q: got %d, %q; want %d, %q", test.text, got, errorText(err), test.want, test.err)
-		}
+		must.Be(t, got == test.want && errorText(err) == test.err, test.text, got, errorText(err), test.want,
+			test.err)
 	}
 }
 

@@ -87,10 +87,8 @@ func TestOpenRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := Open(test.fsys, dir)
-		if err == nil || !strings.Contains(err.Error(), test.want) || test.is != nil &&
-			!errors.Is(err, test.is) {
-			t.Errorf("%s: got %v", test.name, err)
-		}
+		must.Be(t, err != nil && strings.Contains(err.Error(), test.want) && (test.is == nil ||
+			errors.Is(err, test.is)), test.name, err)
 		must.Equal(t, test.fsys.Ops(), 0, test.name, "Open has changed something")
 	}
 	_, err := Create(crashfs.New(), dir)
@@ -146,10 +144,9 @@ func TestLock(t *testing.T) {
 			lock := must.Get(f.Lock(pid, "bencher7.example.org"))(t)
 			_, err = f.Lock(12, "other")
 			var locked *LockedError
-			if !errors.As(err, &locked) || locked.PID != pid || locked.Host != "bencher7.example.org" ||
-				!errors.Is(err, durable.ErrLocked) {
-				t.Errorf("second lock: %v", err)
-			}
+			must.Be(t, errors.As(err, &locked) && locked.PID == pid &&
+				locked.Host == "bencher7.example.org" && errors.Is(err, durable.ErrLocked), "second lock",
+				err)
 			for _, part := range []string{system.dir, strconv.Itoa(pid), "bencher7.example.org",
 				"krunctl status"} {
 				must.Contain(t, err.Error(), part)
@@ -298,10 +295,8 @@ func TestCheck(t *testing.T) {
 	must.Do(t, os.Chmod(f.Schedule(), 0o666))
 	must.Do(t, os.Chmod(f.Results(), 0o777))
 	err = f.Check()
-	if err == nil || !strings.Contains(err.Error(), f.Schedule()+" can be changed") ||
-		!strings.Contains(err.Error(), f.Results()+" can be changed") {
-		t.Errorf("got %v", err)
-	}
+	must.Be(t, err != nil && strings.Contains(err.Error(), f.Schedule()+" can be changed") &&
+		strings.Contains(err.Error(), f.Results()+" can be changed"), err)
 	must.Do(t, os.Chmod(f.Schedule(), 0o644))
 	must.Do(t, os.Chmod(f.Results(), 0o755))
 	must.Do(t, os.Chmod(f.Dir(), 0o757))

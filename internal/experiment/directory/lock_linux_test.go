@@ -89,10 +89,8 @@ func TestLockOfAStranger(t *testing.T) {
 	must.Need(t, pid != 0, refused)
 	var locked *LockedError
 	_, err = f.Lock(os.Getpid(), "bencher7")
-	if !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) ||
-		!strings.Contains(err.Error(), "is not krund") {
-		t.Errorf("got %v, want process %d named", err, pid)
-	}
+	must.Be(t, errors.As(err, &locked) && strings.Contains(err.Error(), fmt.Sprintf("process %d", pid)) &&
+		strings.Contains(err.Error(), "is not krund"), err, "want process", pid, "named")
 }
 
 // TestLockOfADeadHolder: a process that inherited the descriptor is not mistaken for the krund that

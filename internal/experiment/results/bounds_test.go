@@ -45,10 +45,8 @@ func TestTextsAreBounded(t *testing.T) {
 		"kernel log": got.Machine.KernelLog.Lines,
 	} {
 		last := list[len(list)-1]
-		if len(list) > 1000 || len(strings.Join(list, "")) > 256<<10 ||
-			!strings.HasSuffix(last, " more of these were left out") {
-			t.Errorf("%s: %d lines, the last %q", name, len(list), last)
-		}
+		must.Be(t, len(list) <= 1000 && len(strings.Join(list, "")) <= 256<<10 &&
+			strings.HasSuffix(last, " more of these were left out"), name, len(list), "lines, the last", last)
 	}
 	text, err := got.MarshalJSON()
 	must.Be(t, err == nil && len(text) <= 600<<10, "the record", len(text), "bytes", err)
@@ -58,9 +56,7 @@ func TestTextsAreBounded(t *testing.T) {
 	must.Be(t, len(r.Process.Findings) == 4096 && len(r.Library.Findings) == 4096,
 		"the caller's record has changed")
 	small := of(0, 2, "small")
-	if !reflect.DeepEqual(small, small.Bounded()) {
-		t.Errorf("%+v became %+v", small, small.Bounded())
-	}
+	must.Be(t, reflect.DeepEqual(small, small.Bounded()), small, "became", small.Bounded())
 }
 
 // TestSeriesAreBounded: what readers would reject is not written.
@@ -79,9 +75,8 @@ func TestSeriesAreBounded(t *testing.T) {
 		t.Errorf("%v, and %d files", err, len(fsys.Files()))
 	}
 	b := r.Bounded()
-	if b.Outcome != results.Error || b.Columns != nil || b.WallNS != nil ||
-		!strings.Contains(b.Reasons[0], "too large to be read") {
-		t.Errorf("outcome %s, %d columns, %v", b.Outcome, len(b.Columns), b.Reasons)
-	}
+	must.Be(t, b.Outcome == results.Error && b.Columns == nil && b.WallNS == nil &&
+		strings.Contains(b.Reasons[0], "too large to be read"), "outcome", b.Outcome, len(b.Columns),
+		"columns", b.Reasons)
 	must.Do(t, results.NewAppender(fsys, "/r").Append(b))
 }

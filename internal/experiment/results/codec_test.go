@@ -152,9 +152,7 @@ func repack(t testing.TB, text string) []byte {
 func edited(t testing.TB, from, to string) []byte {
 	t.Helper()
 	text := unpack(t, pack(t, full()))
-	if strings.Count(text, from) != 1 {
-		t.Fatalf("%q is %d times in the record", from, strings.Count(text, from))
-	}
+	must.Need(t, strings.Count(text, from) == 1, from, "is", strings.Count(text, from), "times in the record")
 	return repack(t, strings.Replace(text, from, to, 1))
 }
 
@@ -200,9 +198,8 @@ func TestDecodeDamage(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			r, err := results.Decode(test.packed)
-			if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, results.ErrVersion) {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
+			must.Be(t, err != nil && strings.Contains(err.Error(), test.want) &&
+				!errors.Is(err, results.ErrVersion), err, test.want)
 			must.Be(t, reflect.DeepEqual(r, results.Record{}), "the record is not zero")
 		})
 	}

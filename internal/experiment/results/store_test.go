@@ -87,9 +87,7 @@ func TestAppendAndRead(t *testing.T) {
 		{Slot: 100, Attempt: 1}}
 	must.Be(t, err == nil && reflect.DeepEqual(l, results.Listing{Records: wantNames}), l, err)
 	info, err := os.Stat(filepath.Join(dir, "0000002-001.json.gz"))
-	if err != nil || info.Mode().Perm() != 0o644 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
+	must.Be(t, err == nil && info.Mode().Perm() == 0o644, "mode", info.Mode(), err)
 }
 
 func TestAppendTwice(t *testing.T) {
@@ -222,10 +220,9 @@ func TestReaderContinuesAfterErrors(t *testing.T) {
 	_, err := r.Load(results.Name{Slot: 6, Attempt: 1})
 	must.Fail(t, err, results.ErrVersion)
 	l, err := r.List()
-	if err != nil || len(l.Records) != 8 || !slices.Equal(l.Temps, []string{"0000008-001.json.gz.tmp"}) ||
-		!slices.Equal(l.Foreign, []string{"0000009-001.json.gz", "README"}) {
-		t.Errorf("got %+v, %v", l, err)
-	}
+	must.Be(t, err == nil && len(l.Records) == 8 &&
+		slices.Equal(l.Temps, []string{"0000008-001.json.gz.tmp"}) &&
+		slices.Equal(l.Foreign, []string{"0000009-001.json.gz", "README"}), l, err)
 	must.Equal(t, fsys.Ops(), before, "reading has changed something")
 }
 
@@ -271,10 +268,8 @@ func TestClean(t *testing.T) {
 	fsys.Put(dir+"/0000018-001.json.gz.tmp", []byte("half"))
 	fsys.Put(dir+"/notes", nil)
 	removed, err := results.Clean(fsys, dir)
-	if err != nil || !slices.Equal(removed, []string{"0000018-001.json.gz.tmp"}) ||
-		len(fsys.Reboot(crashfs.Nothing).Files()) != 2 {
-		t.Errorf("%v, %v", removed, err)
-	}
+	must.Be(t, err == nil && slices.Equal(removed, []string{"0000018-001.json.gz.tmp"}) &&
+		len(fsys.Reboot(crashfs.Nothing).Files()) == 2, removed, err)
 }
 
 // TestModel appends records in random order, some of them twice, and cuts the power in every

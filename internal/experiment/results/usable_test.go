@@ -37,8 +37,7 @@ func TestUsableLeavesOut(t *testing.T) {
 	for r := range results.NewReader(durable.OS(), dir).Usable(names, leaveOut) {
 		slots = append(slots, r.Slot)
 	}
-	if !slices.Equal(slots, []int{0, 3}) || len(out) != 3 || !strings.Contains(out[0], "0000001-001") ||
-		!strings.Contains(out[1], "0000002-001") || !strings.Contains(out[2], "0000004-001") {
-		t.Errorf("slots %v, left out %q", slots, out)
-	}
+	must.Be(t, slices.Equal(slots, []int{0, 3}) && len(out) == 3 && strings.Contains(out[0], "0000001-001") &&
+		strings.Contains(out[1], "0000002-001") && strings.Contains(out[2], "0000004-001"), "slots", slots,
+		"left out", out)
 }

@@ -75,10 +75,8 @@ func TestRecords(t *testing.T) {
 		}
 		db = open() // again: nothing is left to migrate
 		list, err := db.Records(t.Context(), "e", machine, 0, 10)
-		if err != nil || len(list) != 3 || list[0].Slot != 7 || list[1].Slot != 3 || list[2].Slot != 1<<33 ||
-			!list[0].Received.Equal(hubtest.Now) {
-			t.Errorf("%+v, %v", list, err)
-		}
+		must.Be(t, err == nil && len(list) == 3 && list[0].Slot == 7 && list[1].Slot == 3 &&
+			list[2].Slot == 1<<33 && list[0].Received.Equal(hubtest.Now), list, err)
 		list, err = db.Records(t.Context(), "e", "", list[0].Seq, 1)
 		must.Be(t, err == nil && len(list) == 1 && list[0].Slot == 3, "after the first", list, err)
 		update(t, db, func(tx *sql.Tx) error {

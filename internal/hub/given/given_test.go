@@ -161,9 +161,8 @@ func TestRoom(t *testing.T) {
 		{4 << 20, "needed unknown", false},
 	} {
 		_, err := s.Unpack(packed(t, step.bytes), "new", unchanged, accept)
-		if (err == nil) != step.fits || err != nil && !strings.Contains(err.Error(), "remove results there") {
-			t.Errorf("%d bytes: %v", step.bytes, err)
-		}
+		must.Be(t, (err == nil) == step.fits && (err == nil ||
+			strings.Contains(err.Error(), "remove results there")), step.bytes, "bytes", err)
 		var left []string
 		list := must.Get(os.ReadDir(s.Dir))(t)
 		for _, e := range list {

@@ -70,9 +70,7 @@ func testLevels(t *testing.T, at string) {
 		near := func(got warmup.Real, log float64) bool {
 			return math.Abs(float64(got)-math.Expm1(log)) < 1e-9
 		}
-		if k.Key != want.key || !near(k.Spread, want.spread) || len(k.Levels) != 2 ||
-			!near(k.Levels[1].Relative, want.spread/2) || k.Levels[1].Machine != "n" {
-			t.Errorf("%+v", k)
-		}
+		must.Be(t, k.Key == want.key && near(k.Spread, want.spread) && len(k.Levels) == 2 &&
+			near(k.Levels[1].Relative, want.spread/2) && k.Levels[1].Machine == "n", k)
 	}
 }

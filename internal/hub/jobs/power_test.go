@@ -120,10 +120,8 @@ func TestIPMI(t *testing.T) {
 		"-P"}
 	stored, err := restart(t, b, "lab1", append(cycle, "secret", "chassis", "power", "cycle")...)
 	got, _ := os.ReadFile(trace)
-	if err != nil || !strings.HasPrefix(stored, "restarted") ||
-		!strings.HasPrefix(string(got), "set power 0\n") {
-		t.Fatalf("%q, %v; the controller was asked to %q", stored, err, got)
-	}
+	must.Need(t, err == nil && strings.HasPrefix(stored, "restarted") &&
+		strings.HasPrefix(string(got), "set power 0\n"), stored, err, "the controller was asked to", got)
 	stored, err = restart(t, b, "lab1", append(cycle, "wrong", "chassis", "power", "cycle")...)
 	must.Be(t, err != nil && strings.Contains(stored, "not restarted"), "with a wrong password", stored, err)
 }

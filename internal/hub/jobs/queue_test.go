@@ -242,9 +242,8 @@ func testAlertOfSilence(t *testing.T, at string) {
 		must.Be(t, n == 0 && err == nil, n, "alerts of a machine that reports", err)
 		silent(want)
 		alerts, err := b.DB.Alerts(t.Context(), id, 0, 10)
-		if err != nil || len(alerts) != i+1 || alerts[0].State != "open" || alerts[0].Subject != "lab1" {
-			t.Fatalf("%+v, %v", alerts, err)
-		}
+		must.Need(t, err == nil && len(alerts) == i+1 && alerts[0].State == "open" &&
+			alerts[0].Subject == "lab1", alerts, err)
 		if i == 1 {
 			b.update(t, func(tx *sql.Tx) error {
 				return b.DB.MuteAlert(t.Context(), tx, alerts[0].ID, b.now.Add(30*24*time.Hour))
@@ -353,9 +352,8 @@ func testNothingIsStuck(t *testing.T, location func(testing.TB) string, runs uin
 		for _, id := range ids {
 			state, _, _ := strings.Cut(b.state(t, id), " ")
 			counts[state]++
-			if state != database.Done && state != database.Failed {
-				t.Errorf("seed %d: %s is stuck: %s", seed, id, b.state(t, id))
-			}
+			must.Be(t, state == database.Done || state == database.Failed, "seed", seed, id, "is stuck",
+				b.state(t, id))
 		}
 	}
 	must.Be(t, counts[database.Done] >= runs*2, counts, "too few are done for this to test anything")

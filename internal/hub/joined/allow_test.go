@@ -45,10 +45,8 @@ func TestRefused(t *testing.T) {
 	} {
 		cfg := parse(t, "/x.toml", text+lines+"\n")
 		err := Refused(cfg, nil)
-		if (err == nil) != (want == "") ||
-			err != nil && !strings.Contains(err.Error(), fmt.Sprintf("(%q)", want)) {
-			t.Errorf("%q: %v, want %q", lines, err, want)
-		}
+		must.Be(t, (err == nil) == (want == "") && (err == nil ||
+			strings.Contains(err.Error(), fmt.Sprintf("(%q)", want))), lines, err, want)
 		must.Do(t, Refused(cfg, []string{want}), want, "is allowed")
 	}
 	caller := strings.Replace(text, "[experiment]", "[experiment]\naccount = \"caller\"", 1)

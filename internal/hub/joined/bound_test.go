@@ -44,11 +44,9 @@ func TestBound(t *testing.T) {
 			continue
 		}
 		l := bound.Limits
-		if l.Timeout != c.timeout || (l.By != "") != c.by || bound.Temperature.Timeout != c.gate ||
-			bound.Hooks.Timeout != c.command {
-			t.Errorf("%q %q: timeout %s by %q, temperature %s, hooks %s", c.most, c.more, l.Timeout, l.By,
-				bound.Temperature.Timeout, bound.Hooks.Timeout)
-		}
+		must.Be(t, l.Timeout == c.timeout && (l.By != "") == c.by && bound.Temperature.Timeout == c.gate &&
+			bound.Hooks.Timeout == c.command, c.most, c.more, "timeout", l.Timeout, "by", l.By, "temperature",
+			bound.Temperature.Timeout, "hooks", bound.Hooks.Timeout)
 		_, changes, err := bound.AsBegun([]byte(cfg.Text))
 		must.Be(t, err == nil && len(changes) == 0, c.more, "it does not go on", changes, err)
 	}
@@ -68,10 +66,9 @@ func TestStored(t *testing.T) {
 		MaxExecution: "1d"}
 	must.Do(t, want.Store(durable.OS(), path))
 	got, err := Load(durable.OS(), path)
-	if err != nil || got.URL != want.URL || got.Token != want.Token || got.Deadline != want.Deadline ||
-		len(got.Allow) != 1 || got.MaxExecution != want.MaxExecution {
-		t.Errorf("%+v, %v", got, err)
-	}
+	must.Be(t, err == nil && got.URL == want.URL && got.Token == want.Token &&
+		got.Deadline == want.Deadline && len(got.Allow) == 1 && got.MaxExecution == want.MaxExecution, got,
+		err)
 	if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}

@@ -206,10 +206,8 @@ func TestLive(t *testing.T) {
 	p.eval(strip, &after)
 	p.eval(`document.querySelector('[role=status]').textContent`, &said)
 	p.eval(`document.activeElement.getAttribute("href")||""`, &focus)
-	if after != "60 executions: 31 completed, 1 running, 28 to do" ||
-		said != "32 of 120 executions, 26 %, 2 failures" {
-		t.Errorf("%q, %q", after, said)
-	}
+	must.Be(t, after == "60 executions: 31 completed, 1 running, 28 to do" &&
+		said == "32 of 120 executions, 26 %, 2 failures", after, said)
 	must.Equal(t, focus, "/experiments/e1/report", "the focus went to")
 	if c := p.complaints(); len(c) > 0 {
 		t.Errorf("%s", strings.Join(c, "\n"))

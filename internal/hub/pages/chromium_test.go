@@ -163,9 +163,7 @@ func (b *chromium) call(t *testing.T, session, method string, params, result any
 	const limit = 5 * time.Minute // of a machine that does much else
 	select {
 	case a := <-to:
-		if a.Error != nil {
-			t.Fatalf("%s: %s", method, a.Error.Message)
-		}
+		must.Need(t, a.Error == nil, method, a.Error)
 		if result != nil {
 			must.Do(t, json.Unmarshal(a.Result, result), method, a.Result)
 		}

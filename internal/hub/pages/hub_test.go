@@ -211,9 +211,8 @@ func testPagesOfAHub(t *testing.T, h *testHub) {
 		"/tokens":         {"Make a token", "<option>join"},
 	} {
 		response, text := h.get(path)
-		if response.StatusCode != http.StatusOK || response.Header.Get("Content-Security-Policy") != Policy {
-			t.Errorf("%s: %s, %q", path, response.Status, response.Header)
-		}
+		must.Be(t, response.StatusCode == http.StatusOK &&
+			response.Header.Get("Content-Security-Policy") == Policy, path, response.Status, response.Header)
 		for _, want := range wants {
 			must.Contain(t, text, want, path)
 		}
@@ -270,17 +269,14 @@ func testLogIn(t *testing.T, h *testHub) {
 	token, machine := h.token(access.User, "anna"), h.token(access.Machine, h.machine)
 	for _, wrong := range []string{"", "krun_none", machine} {
 		response, text := h.do(http.MethodPost, "/login", url.Values{"token": {wrong}})
-		if response.StatusCode != http.StatusBadRequest || len(response.Cookies()) > 0 ||
-			!strings.Contains(text, `role="alert"`) {
-			t.Errorf("%q: %s", wrong, response.Status)
-		}
+		must.Be(t, response.StatusCode == http.StatusBadRequest && len(response.Cookies()) <= 0 &&
+			strings.Contains(text, `role="alert"`), wrong, response.Status)
 	}
 	for to, want := range map[string]string{"/queue?a=b": "/queue?a=b", "//evil.example": "/",
 		"https://evil.example/": "/", `/\evil.example`: "/", "queue": "/", "/\t/evil.example": "/"} {
 		response, _ := h.do(http.MethodPost, "/login", url.Values{"token": {token}, "next": {to}})
-		if response.Header.Get("Location") != want || len(response.Cookies()) != 1 {
-			t.Fatalf("next %q: %s to %q", to, response.Status, response.Header.Get("Location"))
-		}
+		must.Need(t, response.Header.Get("Location") == want && len(response.Cookies()) == 1, "next", to,
+			response.Status, "to", response.Header.Get("Location"))
 		c := response.Cookies()[0]
 		must.Be(t, c.HttpOnly && !c.Secure && c.SameSite == http.SameSiteLaxMode && c.Value != token,
 			"cookie", c)
@@ -306,27 +302,21 @@ func TestReports(t *testing.T) {
 	must.Need(t, response.StatusCode == http.StatusSeeOther && strings.HasPrefix(first, "/view/"),
 		response.Status, "to", first)
 	response, text := h.get(first)
-	if !strings.Contains(text, fmt.Sprint(rebuild.Memory)) ||
-		!strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")+" sorting") {
-		t.Errorf("%s", text)
-	}
+	must.Be(t, strings.Contains(text, fmt.Sprint(rebuild.Memory)) &&
+		strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")+" sorting"), text)
 	policy := response.Header.Get("Content-Security-Policy")
-	if !strings.HasPrefix(policy, "sandbox allow-scripts; default-src 'none'") ||
-		strings.Contains(policy, "same-origin") {
-		t.Errorf("policy %q", policy)
-	}
+	must.Be(t, strings.HasPrefix(policy, "sandbox allow-scripts; default-src 'none'") &&
+		!strings.Contains(policy, "same-origin"), "policy", policy)
 	response, _ = h.get("/experiments/e1/report")
-	if response.Header.Get("Location") == first || runs() != 1 {
-		t.Errorf("%d runs, address %q again", runs(), first)
-	}
+	must.Be(t, response.Header.Get("Location") != first && runs() == 1, runs(), "runs, address", first,
+		"again")
 	h.record(1)
 	if h.get("/experiments/e1/report"); runs() != 2 {
 		t.Errorf("%d runs after another record", runs())
 	}
 	response, _ = h.get("/compare?before=e1&arm-before=a&arm-after=b")
-	if response.StatusCode != http.StatusSeeOther || runs() != 3 {
-		t.Errorf("%s after %d runs", response.Status, runs())
-	}
+	must.Be(t, response.StatusCode == http.StatusSeeOther && runs() == 3, response.Status, "after", runs(),
+		"runs")
 	// The address ends with the token that it was asked with.
 	h.who.Token = access.Hash(h.token(access.Reader, "anna"))
 	response, _ = h.get("/experiments/e1/report")
@@ -352,9 +342,8 @@ exit 1
 `)
 	for range 2 {
 		response, text := h.get("/experiments/e1/report")
-		if response.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(text, "&lt;b&gt;no") {
-			t.Errorf("%s\n%s", response.Status, text)
-		}
+		must.Be(t, response.StatusCode == http.StatusUnprocessableEntity &&
+			strings.Contains(text, "&lt;b&gt;no"), response.Status, text)
 	}
 	text, _ := os.ReadFile(filepath.Join(h.dir, "runs"))
 	must.Equal(t, strings.Count(string(text), "run"), 2, "runs")

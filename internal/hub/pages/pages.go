@@ -54,10 +54,10 @@ func New(ctx context.Context, o Options) *Pages {
 	return p
 }
 
-// Route is what is served under a pattern of net/http, and who may ask for it; "" is everyone.
+// Route is what is served under a pattern of net/http, such as "GET /x/{id}".
 type Route struct {
 	Pattern string
-	Role    access.Role
+	Role    access.Role // that it serves, with those that include it; "": also without log-in
 	Handler http.HandlerFunc
 }
 

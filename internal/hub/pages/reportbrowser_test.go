@@ -95,7 +95,5 @@ look()})`, nil) // for ever if the plot is not drawn
 	var ran bool
 	p.eval(`(()=>{const s=document.createElement("script");s.textContent="window.ran=true";document.body.append(s);
 return !!window.ran})()`, &ran)
-	if ran || len(p.complaints()) == 0 {
-		t.Errorf("another script ran: %v, %q", ran, p.complaints())
-	}
+	must.Be(t, !ran && len(p.complaints()) != 0, "another script ran", ran, p.complaints())
 }

@@ -56,13 +56,9 @@ type Server struct {
 	readiness readiness
 }
 
-// Route is what is served under a pattern of net/http, such as "GET /x/{id}". The handler finds the
-// identity of who asks with access.From.
-type Route struct {
-	Pattern string
-	Role    access.Role // that it serves, with those that include it; Anyone: also without log-in
-	Handler http.HandlerFunc
-}
+// Route is a route of the pages or of the API. The handler finds the identity of who asks with
+// access.From.
+type Route = pages.Route
 
 // Anyone marks a route that needs no log-in.
 const Anyone access.Role = ""
@@ -70,23 +66,20 @@ const Anyone access.Role = ""
 // Routes is everything that the hub serves. A machine may only use what has the role Machine.
 func (s *Server) Routes() []Route {
 	routes := []Route{
-		{"GET /healthz", Anyone, s.healthz},
-		{"GET /readyz", Anyone, s.readyz},
-		{"GET /metrics", access.Reader, s.metrics.handler.ServeHTTP},
+		{Pattern: "GET /healthz", Handler: s.healthz},
+		{Pattern: "GET /readyz", Handler: s.readyz},
+		{Pattern: "GET /metrics", Role: access.Reader, Handler: s.metrics.handler.ServeHTTP},
 	}
 	if s.Login.OIDC != nil {
 		const path = "/login/oidc"
 		s.Pages.Provider = path
-		routes = append(routes, Route{"GET " + path, Anyone, s.toProvider},
-			Route{"GET " + path + "/callback", Anyone, s.fromProvider})
-	}
-	for _, route := range s.Pages.Routes() {
-		routes = append(routes, Route(route))
+		routes = append(routes, Route{Pattern: "GET " + path, Handler: s.toProvider},
+			Route{Pattern: "GET " + path + "/callback", Handler: s.fromProvider})
 	}
 	for _, o := range s.Operations() {
-		routes = append(routes, Route(o.Route))
+		routes = append(routes, o.Route)
 	}
-	return routes
+	return append(routes, s.Pages.Routes()...)
 }
 
 // Operations is the API, which [OpenAPI] describes.

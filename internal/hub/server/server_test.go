@@ -132,11 +132,9 @@ func TestUnserved(t *testing.T) {
 		}
 		err = json.NewDecoder(answer.Body).Decode(&document)
 		_ = answer.Body.Close()
-		if err != nil || answer.StatusCode != test.status || document.Error != test.text ||
-			answer.Header.Get("Allow") != test.allow ||
-			answer.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s %s: %s %q %+v, %v", test.method, test.path, answer.Status, answer.Header,
-				document, err)
-		}
+		must.Be(t, err == nil && answer.StatusCode == test.status && document.Error == test.text &&
+			answer.Header.Get("Allow") == test.allow &&
+			answer.Header.Get("Content-Type") == "application/json", test.method, test.path, answer.Status,
+			answer.Header, document, err)
 	}
 }

@@ -53,11 +53,9 @@ func TestTwoHubs(t *testing.T) {
 		(SELECT COUNT(*) FROM experiments), (SELECT COUNT(*) FROM blobs),
 		(SELECT deadlocks FROM pg_stat_database WHERE datname = current_database())`).
 		Scan(&rows, &experiments, &blobs, &deadlocks)
-	if err != nil || rows != machines*records || experiments != machines || blobs != records ||
-		deadlocks != 0 {
-		t.Errorf("%d records of %d experiments, %d blobs, %d deadlocks, %v", rows, experiments, blobs,
-			deadlocks, err)
-	}
+	must.Be(t, err == nil && rows == machines*records && experiments == machines && blobs == records &&
+		deadlocks == 0, rows, "records of", experiments, "experiments", blobs, "blobs", deadlocks,
+		"deadlocks", err)
 	late := must.Get(
 		database.Open(t.Context(), at, func() time.Time { return hubtest.Now.Add(-time.Hour) }))(t)
 	defer late.Close()

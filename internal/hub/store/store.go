@@ -12,6 +12,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"path/filepath"
 	"strings"
@@ -68,13 +69,8 @@ func ValidHash(s string) bool {
 // checked reads a blob, and replaces the end of file by ErrHash if the contents have another hash.
 type checked struct {
 	from io.ReadCloser
-	sum  hasher
+	sum  hash.Hash
 	hash string
-}
-
-type hasher interface {
-	io.Writer
-	Sum([]byte) []byte
 }
 
 func check(from io.ReadCloser, hash string) *checked {
