@@ -55,6 +55,15 @@ func (m *Machine) WaitOffOrEnded(unit string) (off Off, ended bool) {
 	return m.WaitOffOr(announced(unit))
 }
 
+// Execution performs a start in which the service must end with a restart of the machine.
+func (m *Machine) Execution(unit string) {
+	m.tb.Helper()
+	m.PowerOn()
+	if off, ended := m.WaitOffOrEnded(unit); ended || off.Reason != OffRebooted {
+		m.fatal(fmt.Errorf("off by %q, ended %v; want a restart", off.Reason, ended))
+	}
+}
+
 // announced returns the pattern of the line of a service that ends while the system stays up. The
 // only state of systemd that means a shutdown is stopping; a service that ends before start-up is
 // complete sees one of the first two states.

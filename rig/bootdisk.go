@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"testing"
 )
 
 // The boot disk in the guest, for a machine that has one (Options.BootDisk).
@@ -31,6 +33,21 @@ func (m *Machine) drives() drives {
 		d.boot = m.bootDisk()
 	}
 	return d
+}
+
+// SmallDisk creates a disk with an empty ext4 file system that keeps no blocks for root, and
+// returns the arguments of QEMU for it. The guest finds it by its serial number.
+func SmallDisk(tb testing.TB, serial string, megabytes int64) []string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), serial+".img")
+	out, err := exec.CommandContext(tb.Context(), "sh", "-c",
+		`PATH=$PATH:/usr/sbin exec mke2fs -q -m 0 -t ext4 "$0" "$1"`, file, fmt.Sprint(megabytes, "M")).
+		CombinedOutput()
+	if err != nil {
+		tb.Fatalf("mke2fs: %v: %s", err, out)
+	}
+	return []string{"-drive", "if=none,id=" + serial + ",format=raw,file=" + file, "-device",
+		"virtio-blk-pci,drive=" + serial + ",serial=" + serial + ",addr=0x10"}
 }
 
 // makeBootDisk creates an empty disk with one Linux partition that starts at its second megabyte,

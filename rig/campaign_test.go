@@ -46,9 +46,8 @@ func TestHarmsHaveKinds(t *testing.T) {
 	for _, h := range e.Harms(earlier) {
 		kinds[h.Kind]++
 	}
-	if kinds[Lost] != 2 || len(kinds) != 1 {
-		t.Errorf("a completed record that is gone: %v, want it lost, twice seen", e.Harms(earlier))
-	}
+	must.Be(t, kinds[Lost] == 2 && len(kinds) == 1, "a completed record that is gone", e.Harms(earlier),
+		"want it lost, twice seen")
 	e = read(t, dir)
 	e.Records = e.Records[:2] // without the one that is to run again
 	h := e.Harms(earlier)

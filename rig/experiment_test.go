@@ -64,11 +64,9 @@ func TestExperimentWithoutProblems(t *testing.T) {
 	e := read(t, experiment(t))
 	p := append(e.Problems(), e.Since(e)...)
 	must.Be(t, p == nil, "problems", p)
-	if e.Finished() || e.Count(schedule.Completed) != 2 || e.Count(schedule.Running) != 1 ||
-		len(e.Records) != 3 {
-		t.Errorf("finished %v, %d completed, %d running, %d records", e.Finished(),
-			e.Count(schedule.Completed), e.Count(schedule.Running), len(e.Records))
-	}
+	must.Be(t, !e.Finished() && e.Count(schedule.Completed) == 2 && e.Count(schedule.Running) == 1 &&
+		len(e.Records) == 3, "finished", e.Finished(), e.Count(schedule.Completed), "completed",
+		e.Count(schedule.Running), "running", len(e.Records), "records")
 	e.Slots[2].Flag = schedule.Error
 	if p := e.Problems(); p != nil || !e.Finished() {
 		t.Errorf("finished %v, problems %q", e.Finished(), p)

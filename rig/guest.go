@@ -140,9 +140,7 @@ func (m *Machine) Put(name string, mode fs.FileMode, data []byte) {
 func (m *Machine) Reboot() Up {
 	m.tb.Helper()
 	m.check(m.mustBeOn().agent.send(0, "systemctl reboot"))
-	if off := m.WaitOff(); off.Reason != OffRebooted {
-		m.fatal(fmt.Errorf("reboot: the machine ended with %s", off.Reason))
-	}
+	m.WaitReboot()
 	m.PowerOn()
 	return m.WaitUp()
 }

@@ -3,6 +3,7 @@ package rig
 import (
 	"fmt"
 	"reflect"
+	"testing"
 
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
@@ -41,6 +42,14 @@ func texts(harms []Harm) []string {
 // completed slot without a record, two results of one execution, an attempt that was not counted
 // before it ran, two executions in one boot.
 func (e *Experiment) Problems() []string { return texts(e.harms()) }
+
+// Check reports the problems.
+func (e *Experiment) Check(tb testing.TB) {
+	tb.Helper()
+	for _, problem := range e.Problems() {
+		tb.Error(problem)
+	}
+}
 
 // Since returns violations between the earlier state of the same experiment and this one: a record
 // that disappeared or changed, a finished slot that changed, uncounted attempts or reboots, a

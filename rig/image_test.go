@@ -52,9 +52,8 @@ func TestACPITable(t *testing.T) {
 	for _, b := range table {
 		sum += b
 	}
-	if string(table[:4]) != "SSDT" || int(binary.LittleEndian.Uint32(table[4:])) != len(table) || sum != 0 {
-		t.Errorf("not a valid table: %q, %d bytes, checksum %d", table[:4], len(table), sum)
-	}
+	must.Be(t, string(table[:4]) == "SSDT" && int(binary.LittleEndian.Uint32(table[4:])) == len(table) &&
+		sum == 0, "not a valid table", table[:4], len(table), "bytes, checksum", sum)
 	iasl, err := exec.LookPath("iasl")
 	if errors.Is(err, exec.ErrNotFound) {
 		t.Log("iasl is not installed: the table is not compared with its source")

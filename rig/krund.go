@@ -42,6 +42,16 @@ func Krund(tb testing.TB, o Options) *Machine {
 	return New(tb, o)
 }
 
+// KrundUp is Krund for a machine that is on, and has started all services.
+func KrundUp(tb testing.TB, o Options) *Machine {
+	tb.Helper()
+	m := Krund(tb, o)
+	m.PowerOn()
+	m.WaitUp()
+	m.WaitRunning()
+	return m
+}
+
 // krundPayload returns what Krund installs. dir is an empty directory for the installation.
 func krundPayload(ctx context.Context, dir string) (*Payload, error) {
 	root, err := repository()

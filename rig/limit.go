@@ -61,6 +61,14 @@ func timeLeft() (left time.Duration, bounded bool) {
 	return time.Unix(seconds, 0).Sub(now()), true
 }
 
+// Long skips a test that is not in the short selection, and says why.
+func Long(tb testing.TB, why string) {
+	tb.Helper()
+	if testing.Short() {
+		tb.Skip(why)
+	}
+}
+
 // Calibrate boots one machine, logs how fast this host emulates it, and writes the boot time
 // relative to the reference host to the file "pace" in the directory of the consoles. run.sh passes
 // it to all suites.

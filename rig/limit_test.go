@@ -64,9 +64,7 @@ func TestWaitsEndWithTheWholeRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := Boot(t, Options{})
 			t.Cleanup(func() {
-				if !t.Skipped() || t.Failed() {
-					t.Errorf("skipped: %v, failed: %v", t.Skipped(), t.Failed())
-				}
+				must.Be(t, t.Skipped() && !t.Failed(), "skipped", t.Skipped(), "failed", t.Failed())
 			})
 			t.Setenv(envDeadline, strconv.FormatInt(now().Unix()-1, 10))
 			wait(m)
@@ -117,9 +115,8 @@ func TestTheGuestKillsACommandThatDoesNotEnd(t *testing.T) {
 	for _, hang := range []string{"echo half; sleep infinity",
 		"echo half; until [ -e /none ]; do sleep 0.05; done"} {
 		got := failure(t, func(tb testing.TB) { m.For(tb).Sh(hang) })
-		if !strings.Contains(got, "still running after") || !strings.Contains(got, "output so far: half") {
-			t.Errorf("%s: failed with %q", hang, got)
-		}
+		must.Be(t, strings.Contains(got, "still running after") &&
+			strings.Contains(got, "output so far: half"), hang, "failed with", got)
 		left, _ := m.Try("pgrep -x sleep")
 		must.Equal(t, left, "", hang, "still there")
 	}

@@ -240,6 +240,14 @@ func (m *Machine) WaitOff() Off {
 	return p.how
 }
 
+// WaitReboot is WaitOff for a machine that must restart itself.
+func (m *Machine) WaitReboot() {
+	m.tb.Helper()
+	if off := m.WaitOff(); off.Reason != OffRebooted {
+		m.fatal(fmt.Errorf("the machine ended with %s, want a restart", off.Reason))
+	}
+}
+
 // WaitConsole waits for a line of this start's console after the last line found by a wait, and
 // returns the match and its groups. The machine may be off: what it printed before still counts.
 func (m *Machine) WaitConsole(pattern string) []string {

@@ -177,9 +177,7 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		m.WaitUp()
 		m.PowerCut()
 		m.PowerCut() // nothing to cut
-		if m.On() || m.Starts() != 2 {
-			t.Errorf("on %v, starts %d", m.On(), m.Starts())
-		}
+		must.Be(t, !m.On() && m.Starts() == 2, "on", m.On(), "starts", m.Starts())
 		if lines := m.ConsoleOfThisStart(); len(lines) != 1 || lines[0].Boot != 2 || len(m.Console()) != 3 {
 			t.Errorf("console of start 2: %+v, of all: %+v", lines, m.Console())
 		}
@@ -276,9 +274,8 @@ func TestRunAndCutGoesOnOverReboots(t *testing.T) {
 	m.Send("end guest-reset")
 	<-m.power.off
 	m.RunAndCut(time.Millisecond)
-	if m.On() || m.Starts() != 2 || m.figures.cuts != 1 {
-		t.Errorf("on %v, %d starts, %d cuts; want off, 2, 1", m.On(), m.Starts(), m.figures.cuts)
-	}
+	must.Be(t, !m.On() && m.Starts() == 2 && m.figures.cuts == 1, "on", m.On(), m.Starts(), "starts",
+		m.figures.cuts, "cuts; want off, 2, 1")
 	got := failure(t, func(tb testing.TB) {
 		m := Boot(t, Options{})
 		m.Send("end guest-shutdown")

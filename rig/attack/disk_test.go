@@ -18,18 +18,14 @@ fcntl.ioctl(fd, 0x8004587D, struct.pack("I", 2))
 // TestDeadFileSystem: the file system of the experiment fails, and then krund is killed. Its guard
 // restores the machine, and so does the unit.
 func TestDeadFileSystem(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short selection has three attacks")
-	}
+	rig.Long(t, "the short selection has three attacks")
 	var files rig.Payload
 	files.Held()
 	files.Script("/usr/local/rig/dies.py", dies)
 	files.Text("/srv/x.toml", strings.Replace(held("", ""), "[experiment]\n",
 		"[experiment]\nbenchmarks = \"/srv/krund/benchmarks\"\n", 1))
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
-		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t), "-device",
-		"virtio-blk-pci,drive=small,serial=small,addr=0x10",
-	}})
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+		Devices: rig.SmallDisk(t, "small", 48)})
 	m.PowerOn()
 	m.WaitUp()
 	before := m.Sh("cat " + statInterval)

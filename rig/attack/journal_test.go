@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/rig"
 	"krund/rig/must"
 )
 
@@ -24,11 +25,10 @@ func journalOf(bootID string) string {
 	return text.String()
 }
 
-// TestHostileJournal: mallory writes a journal in a directory that all users can write. Neither the
+// hostileJournal: mallory writes a journal in a directory that all users can write. Neither the
 // unit nor a user who restores as root changes anything because of it. Even a journal written by
 // root only changes what a control can have changed.
-func TestHostileJournal(t *testing.T) {
-	m := withHeld(t, map[string]string{"x": held("", "")})
+func hostileJournal(t *testing.T, m *rig.Machine) {
 	m.Sh("echo root:secret >/srv/shadow.copy && mkdir -p /srv/krund/x.krun/results && chmod 777 " +
 		"/srv/krund/x.krun")
 	m.Put("/tmp/journal", 0o644, []byte(journalOf(m.Sh("cat /proc/sys/kernel/random/boot_id"))))

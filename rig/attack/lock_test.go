@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"krund/rig"
 	"krund/rig/must"
 )
 
-// TestLockOfABystander: mallory cannot take a lock of krund before, during or after an experiment,
+// lockOfABystander: mallory cannot take a lock of krund before, during or after an experiment,
 // and the machine is restored when krund is killed while he tries.
-func TestLockOfABystander(t *testing.T) {
-	m := withHeld(t, map[string]string{"x": held("", "")})
+func lockOfABystander(t *testing.T, m *rig.Machine) {
 	before := m.Sh("cat " + statInterval)
 	m.Sh("mkdir -p /srv/krund/x.krun/results")
 	m.Hold()
@@ -48,13 +48,9 @@ func TestLockOfABystander(t *testing.T) {
 	his.Kill()
 }
 
-// TestLockOfAStranger: a program of root that holds the lock but is not krund is named in the
+// lockOfAStranger: a program of root that holds the lock but is not krund is named in the
 // message, and does not prevent the guard from restoring the machine.
-func TestLockOfAStranger(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short selection has three attacks")
-	}
-	m := withHeld(t, map[string]string{"x": held("", "")})
+func lockOfAStranger(t *testing.T, m *rig.Machine) {
 	before := m.Sh("cat " + statInterval)
 	m.Hold()
 	krund := m.Start("krund run /srv/krund/x.toml")

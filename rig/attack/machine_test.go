@@ -24,13 +24,32 @@ func machine(t *testing.T, files *rig.Payload) *rig.Machine {
 	m.PowerOn()
 	m.WaitUp()
 	m.Sh(addMallory)
+	out, status := m.Try(asMallory("cat /etc/shadow")) // the premise: the account is an ordinary one
+	must.Be(t, status != 0, mallory, "reads /etc/shadow", out)
 	return m
 }
 
-// TestMalloryHasNoRights checks the premise of the other tests: that the account is an ordinary
-// one.
-func TestMalloryHasNoRights(t *testing.T) {
-	m := machine(t, &rig.Payload{})
-	out, status := m.Try("runuser -u " + mallory + " -- cat /etc/shadow")
-	must.Be(t, status != 0, mallory, "reads /etc/shadow", out)
+// TestMallory uses one machine for what mallory does to experiments of root.
+func TestMallory(t *testing.T) {
+	m := withHeld(t, map[string]string{"x": held("", ""),
+		"hook": held("attempts = 1", "\n[hooks]\nbefore = [[\"/srv/hooks/hook\"]]\n")})
+	for _, attack := range []struct {
+		name string
+		do   func(*testing.T, *rig.Machine)
+		long bool
+	}{
+		{"exchanges a hook", hookExchanged, false},
+		{"holds the lock", lockOfABystander, false},
+		{"and a program of root holds it", lockOfAStranger, true},
+		{"writes a journal", hostileJournal, false},
+	} {
+		t.Run(attack.name, func(t *testing.T) {
+			if attack.long {
+				rig.Long(t, "the short selection has three attacks")
+			}
+			m := m.For(t)
+			m.Sh("rm -rf /srv/krund/x.krun")
+			attack.do(t, m)
+		})
+	}
 }

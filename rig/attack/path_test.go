@@ -22,9 +22,7 @@ while True:
 // directory for his own while root checks it. His configuration is never accepted, at whatever
 // moment he does it.
 func TestPathRace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the short selection has three attacks")
-	}
+	rig.Long(t, "the short selection has three attacks")
 	good := strings.Replace(held("", ""), `reboot = "none"`, `reboot = "hardware"`, 1)
 	evil := strings.Replace(good, "executions = 2", "executions = 7", 1)
 	var files rig.Payload
@@ -47,15 +45,13 @@ func TestPathRace(t *testing.T) {
 	must.Be(t, n >= tries, n, "refusals, want one of each of", tries, "tries", out)
 }
 
-// TestHookExchanged: the hook's directory becomes writable for all users after the experiment has
+// hookExchanged: the hook's directory becomes writable for all users after the experiment has
 // started, and mallory replaces the hook. Root does not run his hook.
-func TestHookExchanged(t *testing.T) {
-	m := withHeld(t, map[string]string{"x": held("attempts = 1",
-		"\n[hooks]\nbefore = [[\"/srv/hooks/hook\"]]\n")})
+func hookExchanged(t *testing.T, m *rig.Machine) {
 	m.Sh("mkdir /srv/hooks && printf '#!/bin/sh\\necho \"$0\" >>/srv/ran\\n' >/srv/hooks/hook && chmod 755 " +
 		"/srv/hooks/hook")
 	m.Hold()
-	krund := m.Start("krund run /srv/krund/x.toml")
+	krund := m.Start("krund run /srv/krund/hook.toml")
 	m.WaitHeld()
 	m.Sh("chmod 777 /srv/hooks")
 	m.Put("/tmp/evil", 0o755, []byte("#!/bin/sh\nid >/srv/evil\n"))
@@ -63,10 +59,9 @@ func TestHookExchanged(t *testing.T) {
 		asMallory("mv -f /srv/hooks/new /srv/hooks/hook"))
 	m.LetGo()
 	out, status := krund.Wait()
-	if status == 0 || !strings.Contains(out+m.Sh("cat /srv/krund/x.krun/log"),
-		"/srv/hooks can be changed by others") {
-		t.Errorf("krund: status %d\n%s", status, out)
-	}
+	must.Be(t, status != 0 &&
+		strings.Contains(out+m.Sh("cat /srv/krund/hook.krun/log"), "/srv/hooks can be changed by others"),
+		"krund: status", status, out)
 	must.Equal(t, m.Sh("cat /srv/ran; cat /srv/evil 2>/dev/null; :"), "/srv/hooks/hook", "ran",
 		"want root's hook once")
 }

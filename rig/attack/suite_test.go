@@ -81,9 +81,7 @@ signals = { parameter = 1 }
 
 // TestHostileSuites: the output and effects of a suite are only in its own record, and bounded.
 func TestHostileSuites(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes about 20 s more than a boot")
-	}
+	rig.Long(t, "takes about 20 s more than a boot")
 	var files rig.Payload
 	files.Script("/srv/krund/hostile-suite", hostileSuite)
 	files.Experiment("hostile", hostileSuites)

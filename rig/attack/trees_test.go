@@ -4,9 +4,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -84,9 +81,7 @@ func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
 // memory, 1000 in /tmp, and a key in each of the kernel's keyrings. The next execution sees none of
 // it, and nothing remains at the end.
 func TestDeepTreesAndKeys(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+	rig.Long(t, "takes minutes")
 	var files rig.Payload
 	list := []experiment{
 		{name: "leaves", source: "leaves", executions: 2, parameter: 45_000},
@@ -114,33 +109,14 @@ func TestDeepTreesAndKeys(t *testing.T) {
 	}
 }
 
-// smallDisk creates the image of a small file system without reserved blocks for root.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "small.img")
-	mke2fs, err := exec.LookPath("mke2fs")
-	if err != nil {
-		mke2fs = "/usr/sbin/mke2fs"
-	}
-	must.Do(t, os.WriteFile(file, make([]byte, 48<<20), 0o600))
-	command := exec.CommandContext(t.Context(), mke2fs, "-q", "-m", "0", "-t", "ext4", file)
-	out, err := command.CombinedOutput()
-	must.Do(t, err, "mke2fs", out)
-	return file
-}
-
 // TestFilledDisk: the homes and the results are on one small disk, and a benchmark fills it.
 func TestFilledDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
+	rig.Long(t, "takes a minute")
 	var files rig.Payload
 	fills := experiment{name: "fills", source: "fills", executions: 3, parameter: 1}
 	fills.add(t, &files)
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
-		"-drive", "if=none,id=small,format=raw,file=" + smallDisk(t),
-		"-device", "virtio-blk-pci,drive=small,serial=small,addr=0x10",
-	}})
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+		Devices: rig.SmallDisk(t, "small", 48)})
 	m.PowerOn()
 	m.WaitUp()
 	dir := rig.Directory("fills")

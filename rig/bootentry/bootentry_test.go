@@ -74,10 +74,7 @@ func bootable(t *testing.T) *rig.Machine {
 	files.Experiment(name, text)
 	files.Waiting()
 	files.Unit("rig-boot.service", mount, "local-fs.target")
-	m := rig.Krund(t, rig.Options{Payload: &files, BootDisk: true})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files, BootDisk: true})
 	m.Sh(strings.ReplaceAll(setUp, "ARGUMENTS", rig.KernelArguments(arguments)))
 	m.Shutdown()
 	m.BootFromDisk()
@@ -97,13 +94,6 @@ func asked(m *rig.Machine) bool {
 		"/boot/grub/grubenv list"), "next_entry=krund")
 }
 
-// rebooted requires that the machine has restarted itself.
-func rebooted(t *testing.T, m *rig.Machine) {
-	t.Helper()
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "the machine ended with", off.Reason, "want a restart")
-}
-
 // leftAlone requires a boot in which krund has done nothing, and has logged that.
 func leftAlone(t *testing.T, m *rig.Machine, why string) {
 	t.Helper()
@@ -118,9 +108,7 @@ func leftAlone(t *testing.T, m *rig.Machine, why string) {
 // the experiment continues by itself. A krund that cannot start, a hold and the end of the
 // experiment make the next boot an ordinary one.
 func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
-	if testing.Short() {
-		t.Skip("ten boots")
-	}
+	rig.Long(t, "ten boots")
 	m := bootable(t)
 
 	must.Need(t, !boot(m) && !asked(m), "the first boot is not an ordinary one")
@@ -128,9 +116,9 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	must.Need(t, strings.Contains(out, "boot loader's entry krund") && asked(m), "GRUB was not asked",
 		string(out))
 	m.Send("systemctl reboot")
-	rebooted(t, m)
+	m.WaitReboot()
 	m.PowerOn() // creates the schedule and restarts
-	rebooted(t, m)
+	m.WaitReboot()
 
 	// The machine crashes during the first execution: the next boot nevertheless uses the
 	// experiment's entry.
@@ -138,11 +126,11 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.WaitConsole(rig.Running)
 	must.Be(t, asked(m), "a crash now would end the experiment")
 	m.Send("echo c >/proc/sysrq-trigger")
-	rebooted(t, m)
+	m.WaitReboot()
 	must.Need(t, boot(m), "the boot after a crash is an ordinary one")
 	m.WaitConsole(rig.Running)
 	m.Send(rig.GoOn)
-	rebooted(t, m)
+	m.WaitReboot()
 
 	// Held during the second execution: it finishes, and the following boots are ordinary until the
 	// user resumes the experiment.
@@ -150,7 +138,7 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.WaitConsole(rig.Running)
 	m.Sh("krunctl hold " + config)
 	m.Send(rig.GoOn)
-	rebooted(t, m)
+	m.WaitReboot()
 	must.Be(t, !boot(m), "a held experiment has got a boot of its own")
 	leftAlone(t, m, "krunctl resume")
 	out = m.Sh("krunctl resume " + config)
@@ -161,22 +149,22 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 	m.Sh("mv " + rig.InstalledKrund + " /root/krund && printf '#!/bin/sh\\nexit 1\\n' >" +
 		rig.InstalledKrund + " && chmod 755 " + rig.InstalledKrund + " && sync")
 	m.Send("systemctl reboot")
-	rebooted(t, m)
+	m.WaitReboot()
 	must.Need(t, boot(m), "the boot that was asked for is an ordinary one")
 	m.WaitRunning()
 	m.Send("systemctl reboot")
-	rebooted(t, m)
+	m.WaitReboot()
 	must.Be(t, !boot(m) && !asked(m), "a dead krund has got another boot of its own")
 	m.Sh("mv /root/krund " + rig.InstalledKrund + " && sync")
 	m.Send("systemctl reboot")
-	rebooted(t, m)
+	m.WaitReboot()
 	must.Be(t, !boot(m), "this boot was not requested")
 	leftAlone(t, m, "krunctl enable "+config)
 
 	// It continues to its end when it is enabled again.
 	m.Sh("krunctl enable " + config)
 	m.Send("systemctl reboot")
-	rebooted(t, m)
+	m.WaitReboot()
 	must.Need(t, boot(m), "the boot for the last execution is an ordinary one")
 	m.WaitConsole(rig.Running)
 	m.Sh(rig.GoOn)
@@ -187,14 +175,12 @@ func TestExperimentRunsOnlyInBootsThatItAskedFor(t *testing.T) {
 			asked(m))
 	}
 	m.Send("systemctl reboot")
-	rebooted(t, m)
+	m.WaitReboot()
 	must.Be(t, !boot(m), "the boot after the end is not an ordinary one")
 	m.Shutdown()
 
 	e := m.Experiment(directory)
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	n := e.Count(schedule.Completed)
 	must.Be(t, n == 3 && len(e.Records) == 4, n, "completed", len(e.Records),
 		"records; want 3, and one more of the attempt that the crash ended")

@@ -41,15 +41,10 @@ func doctor(t *testing.T, m *rig.Machine, args string) report {
 
 // TestDoctor uses two starts, the first one without a tickless CPU.
 func TestDoctor(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short selection")
-	}
+	rig.Long(t, "not in the short selection")
 	var files rig.Payload
 	files.Held()
-	m := rig.Krund(t, rig.Options{Payload: &files, MemoryMB: 1536})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files, MemoryMB: 1536})
 	t.Run("without nohz_full krund stops and names the missing argument",
 		func(t *testing.T) { ticking(t, m.For(t)) })
 	m.Shutdown()

@@ -125,16 +125,11 @@ const during = `
 
 // TestTheMachineIsAsItWasFound uses one start.
 func TestTheMachineIsAsItWasFound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short selection")
-	}
+	rig.Long(t, "not in the short selection")
 	var files rig.Payload
 	files.Held()
 	services(&files)
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, MemoryMB: 2048})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless, MemoryMB: 2048})
 	m.Sh(arranged)
 	before := m.Snapshot()
 	t.Run("two snapshots of an untouched machine are equal", func(t *testing.T) { same(t, m.For(t), before) })

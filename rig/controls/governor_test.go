@@ -26,10 +26,7 @@ const governors = `
 func TestGovernor(t *testing.T) {
 	var files rig.Payload
 	files.Held()
-	m := rig.Krund(t, rig.Options{Payload: &files})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files})
 	const policies = "/sys/devices/system/cpu/cpufreq/policy"
 	m.Sh("echo powersave >" + policies + "0/scaling_governor; echo ondemand >" + policies +
 		"1/scaling_governor")

@@ -48,15 +48,10 @@ var logged = []struct {
 // TestKernelLog uses one start, with one execution per case. Between executions a line is logged
 // that belongs to none.
 func TestKernelLog(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short selection")
-	}
+	rig.Long(t, "not in the short selection")
 	var files rig.Payload
 	files.Held()
-	m := rig.Krund(t, rig.Options{Payload: &files})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files})
 	m.Hold()
 	const between = "\n[hooks]\nbefore = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: before the run' " +
 		">/dev/kmsg\"]]\nafter = [[\"/bin/sh\", \"-c\", \"echo '<2>rig: after the run' >/dev/kmsg\"]]\n"

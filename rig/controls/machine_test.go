@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"krund/rig"
+
+	"krund/rig/must"
 )
 
 // toml and directory return the paths of the experiment with that name.
@@ -51,9 +53,8 @@ func as(t *testing.T, m *rig.Machine, want string) {
 	}
 	got := strings.Split(m.Sh(script.String()), "\n")
 	for i, line := range strings.Split(want, "\n") {
-		if i >= len(got) || got[i] != line {
-			t.Errorf("want %s\ngot  %s", line, strings.Join(got[min(i, len(got)):min(i+1, len(got))], ""))
-		}
+		must.Be(t, i < len(got) && got[i] == line, line,
+			strings.Join(got[min(i, len(got)):min(i+1, len(got))], ""))
 	}
 }
 

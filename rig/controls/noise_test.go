@@ -26,16 +26,11 @@ while True:
 // TestNoise plants a periodic disturbance and lets krunctl check --noise look for it, before and
 // after the study's settings.
 func TestNoise(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short selection")
-	}
+	rig.Long(t, "not in the short selection")
 	var files rig.Payload
 	files.Text("/srv/planted.py", planted)
 	files.Link("/usr/local/bin/planted", "/usr/bin/python3")
-	m := rig.Krund(t, rig.Options{Payload: &files})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files})
 	before := m.Snapshot()
 	m.Sh("setsid nice -n -20 planted /srv/planted.py >/dev/null 2>&1 </dev/null &\n" +
 		"until pgrep -x planted; do sleep 0.05; done")

@@ -11,9 +11,7 @@ import (
 
 // TestQuiet uses one start: what krund notices of a machine that others use, too.
 func TestQuiet(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short selection")
-	}
+	rig.Long(t, "not in the short selection")
 	var files rig.Payload
 	files.Held()
 	services(&files)
@@ -22,10 +20,7 @@ func TestQuiet(t *testing.T) {
 		"ExecStart=/usr/local/bin/rig-slow late\n")
 	files.Script("/usr/local/bin/tuned", "#!/bin/bash\nwhile :; do sleep 1; done\n")
 	files.Link("/usr/local/bin/rig-busy", "/bin/bash")
-	m := rig.Krund(t, rig.Options{Payload: &files})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files})
 	t.Run("a program moves the governor and a limit during the run", func(t *testing.T) {
 		movedDuringTheRun(t, m.For(t))
 	})
@@ -89,9 +84,8 @@ func busyBackground(t *testing.T, m *rig.Machine) {
 	must.Need(t, len(list) == 1 && list[0].Machine.Settle != nil, len(list), "records", list)
 	s := list[0].Machine.Settle
 	reasons := strings.Join(list[0].Reasons, "\n")
-	if s.Quiet || s.WaitedNS < 6e9 || !strings.Contains(reasons, "was not quiet when the run began") ||
-		!strings.Contains(reasons, "rig-busy") {
-		t.Errorf("%+v, reasons:\n%s", s, reasons)
-	}
+	must.Be(t, !s.Quiet && s.WaitedNS >= 6e9 &&
+		strings.Contains(reasons, "was not quiet when the run began") &&
+		strings.Contains(reasons, "rig-busy"), s, "reasons", reasons)
 	t.Log(reasons)
 }

@@ -16,15 +16,10 @@ const throttled = "/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_c
 // TestWhatTheRecordSays uses one start: a processor that is throttled during a run, a virtual
 // machine, and a benchmark that changes during the experiment.
 func TestWhatTheRecordSays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("not in the short selection")
-	}
+	rig.Long(t, "not in the short selection")
 	var files rig.Payload
 	files.Held()
-	m := rig.Krund(t, rig.Options{Payload: &files})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files})
 	m.Sh("echo 7 >/run/rig-count && mount --bind /run/rig-count " + throttled)
 	t.Run("a throttled run is run again", func(t *testing.T) { throttledOnce(t, m.For(t)) })
 	t.Run("one that is throttled each time is an error after its attempts",
@@ -47,10 +42,9 @@ func throttledOnce(t *testing.T, m *rig.Machine) {
 	m.LetGo()
 	ended(t, m, krund)
 	e := m.ExperimentNow(directory("once"))
-	if len(e.Records) != 2 || e.Records[0].Outcome != results.Rerun ||
-		e.Records[1].Outcome != results.Completed || e.Slots[0].Attempts != 2 {
-		t.Fatalf("records %+v, slots %v; want one that is run again, and one that counts", e.Records, e.Slots)
-	}
+	must.Need(t, len(e.Records) == 2 && e.Records[0].Outcome == results.Rerun &&
+		e.Records[1].Outcome == results.Completed && e.Slots[0].Attempts == 2, "records", e.Records, "slots",
+		e.Slots, "want one that is run again, and one that counts")
 	r := e.Records[0]
 	if !slices.ContainsFunc(r.Reasons, func(s string) bool {
 		return strings.Contains(s, "cpu1/core_throttle_count: 7 -> 10")
@@ -91,10 +85,9 @@ func virtual(t *testing.T, m *rig.Machine) {
 		"want qemu, and how it was found")
 	out, status := begin(m, "virtual", experiment(
 		"executions = 1")+"[controls]\nvirtualisation = \"require\"\n").Wait()
-	if status != 1 || !strings.Contains(out, "virtualisation") ||
-		len(m.ExperimentNow(directory("virtual")).Records) > 0 {
-		t.Errorf("where it must not be virtual krund ended with status %d:\n%s", status, out)
-	}
+	must.Be(t, status == 1 && strings.Contains(out, "virtualisation") &&
+		len(m.ExperimentNow(directory("virtual")).Records) <= 0,
+		"where it must not be virtual krund ended with status", status, out)
 }
 
 func changed(t *testing.T, m *rig.Machine) {

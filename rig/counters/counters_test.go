@@ -51,9 +51,7 @@ func machine(t *testing.T, moving bool) *rig.Machine {
 // count, conflict with the kernel's per-task events. One processor then stays in the kernel's
 // exception entry forever. This never happened without rigmsr.
 func TestTask(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+	rig.Long(t, "takes minutes")
 	m := machine(t, false)
 	m.PowerOn()
 	m.WaitUp()
@@ -66,16 +64,12 @@ func TestTask(t *testing.T) {
 	}
 	m.Shutdown()
 	e := m.Experiment(rig.Directory("task"))
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	task(t, e)
 }
 
 func TestCounters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+	rig.Long(t, "takes minutes")
 	m := machine(t, true)
 	m.PowerOn()
 	m.WaitUp()
@@ -110,9 +104,7 @@ func TestCounters(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := m.Experiment(rig.Directory(name))
-			for _, problem := range e.Problems() {
-				t.Error(problem)
-			}
+			e.Check(t)
 			check(t, e)
 			if t.Failed() {
 				for _, r := range e.Records {
@@ -199,10 +191,8 @@ func moving(t *testing.T, m *rig.Machine) {
 func registers(t *testing.T, e *rig.Experiment) {
 	must.Need(t, len(e.Records) == 2, len(e.Records), "records")
 	for _, r := range e.Records {
-		if r.Outcome != results.Completed || len(rig.Reasons(r)) > 0 || r.CounterSource != "msr" ||
-			!strings.Contains(r.CounterReason, "perf: not available: ") {
-			t.Error(describe(r))
-		}
+		must.Be(t, r.Outcome == results.Completed && len(rig.Reasons(r)) <= 0 && r.CounterSource == "msr" &&
+			strings.Contains(r.CounterReason, "perf: not available: "), describe(r))
 		for core := range 2 {
 			for _, name := range []string{"aperf", "mperf", "cycles"} {
 				for i, n := range counts(t, r, name, core) {
@@ -220,10 +210,9 @@ func registers(t *testing.T, e *rig.Experiment) {
 		}
 		printed(t, r, &view)
 		const denied = "Permission denied"
-		if view.UID == 0 || !slices.Equal(view.Open, []string{denied, denied}) || view.Write != denied ||
-			view.Port != denied || !slices.Equal(view.Again, []string{denied}) {
-			t.Errorf("user %d opened what it must not: %+v", view.UID, view)
-		}
+		must.Be(t, view.UID != 0 && slices.Equal(view.Open, []string{denied, denied}) &&
+			view.Write == denied && view.Port == denied && slices.Equal(view.Again, []string{denied}), "user",
+			view.UID, "opened what it must not", view)
 		must.Be(t, view.Perf != "", "an unprivileged process counts on a whole CPU by itself")
 		for core := range 2 {
 			got := view.Inherited[fmt.Sprintf("/dev/cpu/%d/msr", core)]
@@ -236,10 +225,8 @@ func registers(t *testing.T, e *rig.Experiment) {
 func slow(t *testing.T, e *rig.Experiment) {
 	want := []results.Outcome{results.Rerun, results.Rerun, results.Error}
 	for i, r := range e.Records {
-		if i >= len(want) || r.Outcome != want[i] || !says(r.Reasons, "core 1", "throttled",
-			"in 4 of 4 iterations", "APERF/MPERF") {
-			t.Error(describe(r))
-		}
+		must.Be(t, i < len(want) && r.Outcome == want[i] &&
+			says(r.Reasons, "core 1", "throttled", "in 4 of 4 iterations", "APERF/MPERF"), describe(r))
 	}
 	must.Be(t, len(e.Records) == len(want) && e.Finished(), len(e.Records), "records, want", len(want),
 		"and the end")
@@ -247,23 +234,18 @@ func slow(t *testing.T, e *rig.Experiment) {
 
 func slowAccepted(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || !says(r.Reasons, "throttled") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && says(r.Reasons, "throttled"), describe(r))
 }
 
 func turbo(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "turbo", "in 4 of 4") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Error && says(r.Reasons, "turbo", "in 4 of 4"), describe(r))
 }
 
 func whole(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || len(rig.Reasons(r)) > 0 || len(r.Columns) > 0 || len(r.Totals) != 6 {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && len(rig.Reasons(r)) <= 0 && len(r.Columns) <= 0 &&
+		len(r.Totals) == 6, describe(r))
 	for _, total := range r.Totals {
 		must.Be(t, total.Value != nil && *total.Value >= 1e6, "total", total)
 	}
@@ -271,17 +253,13 @@ func whole(t *testing.T, e *rig.Experiment) {
 
 func wholeSlow(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "throttled", "over the execution") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Error && says(r.Reasons, "throttled", "over the execution"), describe(r))
 }
 
 // task: there is no PMU here, but the kernel's own counters are available through perf.
 func task(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || r.CounterSource != "perf" {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && r.CounterSource == "perf", describe(r))
 	for _, name := range []string{"context_switches", "migrations", "page_faults"} {
 		if !slices.ContainsFunc(r.Columns, func(c results.Column) bool {
 			return c.Name == name &&
@@ -296,35 +274,28 @@ func task(t *testing.T, e *rig.Experiment) {
 // that.
 func closes(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome == results.Completed || !says(r.Reasons, "descriptor was closed or replaced") ||
-		len(r.WallNS) != 4 {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome != results.Completed && says(r.Reasons, "descriptor was closed or replaced") &&
+		len(r.WallNS) == 4, describe(r))
 	missing(t, r, 1)
 }
 
 // swaps: a file that krund did not pass must never be mistaken for a counter.
 func swaps(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 1", "backwards") ||
-		!says(r.Reasons, "stood still") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Error && says(r.Reasons, "aperf", "core 1", "backwards") &&
+		says(r.Reasons, "stood still"), describe(r))
 }
 
 func slows(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || !says(r.Reasons, "core 1", "throttled", "the first is 2") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && says(r.Reasons, "core 1", "throttled", "the first is 2"),
+		describe(r))
 }
 
 func fails(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "could not be read") ||
-		!says(r.Reasons, "APERF of core 0 is missing", "the first is 2") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Error && says(r.Reasons, "could not be read") &&
+		says(r.Reasons, "APERF of core 0 is missing", "the first is 2"), describe(r))
 	missing(t, r, 2)
 }
 
@@ -341,18 +312,14 @@ func missing(t *testing.T, r results.Record, from int) {
 
 func back(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "aperf", "core 0", "backwards") ||
-		!says(r.Reasons, "aperf", "core 1", "backwards") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Error && says(r.Reasons, "aperf", "core 0", "backwards") &&
+		says(r.Reasons, "aperf", "core 1", "backwards"), describe(r))
 }
 
 // wraps: the cycles wrap at 48 bits.
 func wraps(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || len(rig.Reasons(r)) > 0 {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && len(rig.Reasons(r)) <= 0, describe(r))
 	for core := range 2 {
 		if n := counts(t, r, "cycles", core)[0]; n == 0 || n > 1<<37 {
 			t.Errorf("cycles of core %d over the end: %d", core, n)
@@ -364,17 +331,15 @@ func wraps(t *testing.T, e *rig.Experiment) {
 // machine. They stop during the first iteration.
 func stands(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Error || !says(r.Reasons, "stood still", "in 3 of 4 iterations, the first is 1") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Error &&
+		says(r.Reasons, "stood still", "in 3 of 4 iterations, the first is 1"), describe(r))
 }
 
 func unreadable(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason},
-		"perf: not available", "msr: not available", "no such register") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && r.CounterSource == "none" &&
+		says([]string{r.CounterReason}, "perf: not available", "msr: not available", "no such register"),
+		describe(r))
 }
 
 // insists: without "none" among its sources, an experiment does not measure with the clock alone.
@@ -385,21 +350,15 @@ func insists(t *testing.T, e *rig.Experiment) {
 
 func zeros(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason},
-		"stands still", "no counter behind it") {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && r.CounterSource == "none" &&
+		says([]string{r.CounterReason}, "stands still", "no counter behind it"), describe(r))
 }
 
 func without(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
-	if r.Outcome != results.Completed || r.CounterSource != "none" || !says([]string{r.CounterReason},
-		"perf: not available", "modprobe msr") {
-		t.Error(describe(r))
-	}
-	if len(r.Columns) > 0 || len(r.Totals) > 0 || len(r.WallNS) != 4 {
-		t.Error(describe(r))
-	}
+	must.Be(t, r.Outcome == results.Completed && r.CounterSource == "none" &&
+		says([]string{r.CounterReason}, "perf: not available", "modprobe msr"), describe(r))
+	must.Be(t, len(r.Columns) <= 0 && len(r.Totals) <= 0 && len(r.WallNS) == 4, describe(r))
 }
 
 // only returns the only record of the experiment.

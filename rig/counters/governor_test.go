@@ -32,27 +32,20 @@ type explanation struct {
 // governor, the driver and the register that it writes are the kernel's own; APERF, which follows
 // that register, is the rig's, and the benchmark takes longer because it reads the frequency.
 func TestGovernorIsNamed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+	rig.Long(t, "takes minutes")
 	const name, executions = "governor", 6
 	var files rig.Payload
 	must.Get(files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"))(t)
 	files.Experiment(name, experiment{benchmark: name, executions: executions, iterations: 150}.text())
-	m := rig.Krund(t, rig.Options{Payload: &files, MSR: true})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files, MSR: true})
 	m.Sh("chmod 666 /sys/devices/system/cpu/cpufreq/policy*/scaling_governor")
 	run(t, m, name)
 	m.Shutdown()
 
 	e := m.Experiment(rig.Directory(name))
 	explained := explain(t, e.Dir)
-	if len(e.Records) != executions || len(explained.Keys) != 1 ||
-		len(explained.Keys[0].Executions) != executions {
-		t.Fatalf("%d records, %+v", len(e.Records), explained)
-	}
+	must.Need(t, len(e.Records) == executions && len(explained.Keys) == 1 &&
+		len(explained.Keys[0].Executions) == executions, len(e.Records), "records", explained)
 	found, named := 0, 0
 	for i, r := range e.Records {
 		step := governorStep(t, r)

@@ -14,9 +14,7 @@ import (
 // TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory: each benchmark that crashes the machine is
 // retried as often as the configuration allows, and recorded; the others are measured.
 func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("nine boots, and waits for a watchdog")
-	}
+	rig.Long(t, "nine boots, and waits for a watchdog")
 	const name = "harm"
 	m := machine(t, name, "executions = 1\nattempts = 2\norder = \"round-robin\"", "eats", "good", "hangs",
 		"panics")
@@ -27,15 +25,12 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 	ordinary(t, m, name)
 	t.Run("eats, with a limit for its heap", func(t *testing.T) {
 		r := m.For(t).Experiment(directoryOf("limited")).Records
-		if len(r) != 1 || r[0].Outcome != results.Error || r[0].Process.OOMKills != 0 ||
-			r[0].Process.Signal != "" || !strings.Contains(r[0].Process.Stderr.Text, "MemoryError") {
-			t.Errorf("records %+v; want one of a Python that was refused memory", r)
-		}
+		must.Be(t, len(r) == 1 && r[0].Outcome == results.Error && r[0].Process.OOMKills == 0 &&
+			r[0].Process.Signal == "" && strings.Contains(r[0].Process.Stderr.Text, "MemoryError"), "records",
+			r, "want one of a Python that was refused memory")
 	})
 	e := m.Experiment(directoryOf(name))
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	must.Be(t, e.Finished() && e.Count(schedule.Completed) == 1 && e.Count(schedule.Error) == 3, "slots",
 		e.Slots, "want one completed, three with errors")
 	for _, benchmark := range []string{"panics", "hangs"} {
@@ -47,11 +42,10 @@ func TestExperimentGoesOnAfterPanicsHangsAndWantOfMemory(t *testing.T) {
 		must.Need(t, n >= 1 && n <= 2, n, "records, want 1 or 2: as many as attempts are allowed at most")
 		last := records[len(records)-1]
 		must.Equal(t, last.Attempt, len(records), "the last record is of attempt")
-		if last.Outcome != results.Error || last.Process.OOMKills == 0 || last.Process.Signal != "SIGKILL" ||
-			last.BootID == "" {
-			t.Errorf("%s, %d OOM kills, signal %q, reasons %q; want an error and an OOM kill", last.Outcome,
-				last.Process.OOMKills, last.Process.Signal, last.Reasons)
-		}
+		must.Be(t, last.Outcome == results.Error && last.Process.OOMKills != 0 &&
+			last.Process.Signal == "SIGKILL" && last.BootID != "", last.Outcome, last.Process.OOMKills,
+			"OOM kills, signal", last.Process.Signal, "reasons", last.Reasons,
+			"want an error and an OOM kill")
 		if !slices.ContainsFunc(last.Machine.KernelLog.Lines,
 			func(line string) bool { return strings.Contains(line, "Out of memory") }) {
 			t.Errorf("the kernel log of the record does not contain it: %d lines",
@@ -82,11 +76,10 @@ func lostTwice(t *testing.T, records []results.Record) {
 		reason  string
 	}{{results.Rerun, "stopped in the middle of attempt 1"}, {results.Error, "all 2 attempts are used up"}} {
 		r := records[i]
-		if r.Outcome != want.outcome || !strings.Contains(strings.Join(r.Reasons, "; "), want.reason) ||
-			r.Attempt != i+1 || r.BootID == "" {
-			t.Errorf("attempt %d in boot %q: %s, %q; want %s with %q", r.Attempt, r.BootID, r.Outcome,
-				r.Reasons, want.outcome, want.reason)
-		}
+		must.Be(t, r.Outcome == want.outcome &&
+			strings.Contains(strings.Join(r.Reasons, "; "), want.reason) && r.Attempt == i+1 &&
+			r.BootID != "", "attempt", r.Attempt, "in boot", r.BootID, r.Outcome, r.Reasons, want.outcome,
+			"with", want.reason)
 	}
 	must.Be(t, records[0].BootID != records[1].BootID, "both attempts have the same boot id")
 }

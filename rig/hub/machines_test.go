@@ -91,9 +91,7 @@ func toEnd(t *testing.T, m *rig.Machine) {
 // TestMachinesShipToOneHub: whatever happens to hub, network and machines, the hub has each record
 // that a living machine has, once, and of a dead machine each that it had confirmed.
 func TestMachinesShipToOneHub(t *testing.T) {
-	if testing.Short() {
-		t.Skip("five machines with six boots take minutes; make rig runs them")
-	}
+	rig.Long(t, "five machines with six boots take minutes; make rig runs them")
 	rig.FindImage(t) // skips without one
 	random := rig.Rand(t)
 	l := lab{testHub: startHub(t, built(t), random, kills(t)), machines: map[string]kept{}}
@@ -124,11 +122,8 @@ func (l *lab) live(t *testing.T, host string, h harm) kept {
 	var files rig.Payload
 	files.Experiment(name, quick)
 	files.Text("/etc/hostname", host+"\n")
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Network: true, Devices: h.devices,
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Network: true, Devices: h.devices,
 		Time: 10 * time.Minute})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
 	m.Await("joined", func() (string, bool) { // the hub may be killed while it answers
 		out, status := m.Try(fmt.Sprintf("krunctl hub join http://%s:%s --token %s --name %s --pool lab",
 			rig.HostAddress, l.port(), l.token, host))
@@ -144,9 +139,7 @@ func (l *lab) live(t *testing.T, host string, h harm) kept {
 		})
 		m.Shutdown()
 		e := m.Experiment(directory)
-		for _, problem := range e.Problems() {
-			t.Error(problem)
-		}
+		e.Check(t)
 		must.Be(t, len(e.Records) >= slots, len(e.Records), "records, want at least", slots)
 	}
 	return contents(t, m.Disk())

@@ -39,9 +39,7 @@ const files = `find /etc /usr /lib /opt /home /root /srv /var/lib /var/spool /ru
 // TestPackageRunsAnExperimentAndLeavesNothingButData: a fresh machine, dpkg, krunctl enable, the
 // experiment over reboots, purge.
 func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
-	if testing.Short() {
-		t.Skip("five boots, and needs make release")
-	}
+	rig.Long(t, "five boots, and needs make release")
 	rig.FindImage(t)
 	var payload rig.Payload
 	must.Do(t, payload.Copy("/mnt/krund.deb", debianPackage(t)))
@@ -58,8 +56,7 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	t.Run("enable prints what will happen, and how to stop it",
 		func(t *testing.T) { enable(t, m.For(t), "brief") })
 	m.Send("systemctl reboot")
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
+	m.WaitReboot()
 	ended := m.RunToEnd(rig.UnitOf("brief"), 4)
 	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.WaitUp()
@@ -126,9 +123,7 @@ func enable(t *testing.T, m *rig.Machine, name string) {
 // complete requires an experiment without problems and with all slots completed.
 func complete(t *testing.T, e *rig.Experiment, slots int) {
 	t.Helper()
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	n := e.Count(schedule.Completed)
 	must.Be(t, n == slots && len(e.Slots) == slots, n, "of", len(e.Slots), "slots completed, want", slots)
 }

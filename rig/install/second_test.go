@@ -23,9 +23,7 @@ systemctl daemon-reload && systemctl enable krund@second.service`
 // If it is enabled anyway, krund disables it, sends one notification, and it continues when the
 // first has ended.
 func TestTwoExperiments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("5 boots")
-	}
+	rig.Long(t, "5 boots")
 	var files rig.Payload
 	files.Experiment("first", "[experiment]\nexecutions = 2\n"+common+tells)
 	files.Experiment("second", "[experiment]\nexecutions = 1\n"+common+tells)
@@ -39,8 +37,7 @@ func TestTwoExperiments(t *testing.T) {
 		"enabling the second: status", status, refusal)
 	m.Sh(enableByHand)
 	m.Send("systemctl reboot")
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
+	m.WaitReboot()
 	m.PowerOn()
 	ended := m.RunToEnd(rig.UnitOf("first"), 4)
 	must.Equal(t, ended.Result, "success", "the first ended with", ended)
@@ -68,9 +65,7 @@ exec /usr/bin/systemctl "$@"
 // TestSlowSystemctl: a finished experiment counts as finished even if systemctl does not answer in
 // time.
 func TestSlowSystemctl(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two boots, and a minute of waiting")
-	}
+	rig.Long(t, "two boots, and a minute of waiting")
 	var files rig.Payload
 	files.Experiment("slow", "[experiment]\nexecutions = 1\n"+common+tells)
 	files.Enable("slow")

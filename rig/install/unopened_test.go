@@ -76,9 +76,7 @@ const goesOn = `sed -i '0,/^O 000/s//X 000/' open.krun/schedule; dd if=/dev/zero
 // continues. Each fault takes one start with it and one with an execution; some have an ordinary
 // start in between.
 func TestExperimentThatCannotBeOpened(t *testing.T) {
-	if testing.Short() {
-		t.Skip("27 boots")
-	}
+	rig.Long(t, "27 boots")
 	var files rig.Payload
 	executions := len(cannotBeOpened) + 4
 	files.Experiment("open", fmt.Sprintf("[experiment]\nexecutions = %d\n", executions)+common+tells)
@@ -87,8 +85,8 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 	files.Unit("rig-fault.service", "[Service]\nType=oneshot\nExecStart=-/usr/local/rig/fault\n",
 		"multi-user.target")
 	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
-	execution(t, m) // actually the schedule
-	execution(t, m)
+	m.Execution(openUnit) // actually the schedule
+	m.Execution(openUnit)
 	for i, c := range cannotBeOpened {
 		t.Run(c.name, func(t *testing.T) {
 			m := m.For(t)
@@ -99,13 +97,10 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 			}
 			t.Log(m.Sh("cd /srv/krund && " + c.mend + " && krunctl enable open.toml"))
 			m.Send("systemctl reboot")
-			off := m.WaitOff()
-			must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
-			execution(t, m)
+			m.WaitReboot()
+			m.Execution(openUnit)
 			e := m.Experiment(openDirectory)
-			for _, problem := range e.Problems() {
-				t.Error(problem)
-			}
+			e.Check(t)
 			if n := e.Count(schedule.Completed); n != i+2 || len(e.Records) != n {
 				t.Errorf("%d completed, %d records, want %d", n, len(e.Records), i+2)
 			}
@@ -117,7 +112,7 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 	t.Run("its schedule is damaged and can be rebuilt", func(t *testing.T) {
 		m := m.For(t)
 		spoil(m, goesOn)
-		execution(t, m)
+		m.Execution(openUnit)
 		told, err := m.Disk().Read("/srv/told")
 		must.Be(t, err != nil || !strings.Contains(string(told), "RIG-TOLD stopped"),
 			"a notification was sent", told)
@@ -131,15 +126,6 @@ func TestExperimentThatCannotBeOpened(t *testing.T) {
 	m.Sh("krunctl check " + openDirectory)
 	m.Shutdown()
 	complete(t, m.Experiment("/srv/disk"), executions)
-}
-
-// execution lets the machine perform a boot that ends with krund's reboot.
-func execution(t *testing.T, m *rig.Machine) {
-	t.Helper()
-	m.PowerOn()
-	if off, ended := m.WaitOffOrEnded(openUnit); ended || off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %q, ended %v; want a reboot", off.Reason, ended)
-	}
 }
 
 // spoil adds a fault to the next start.
@@ -232,8 +218,7 @@ func notMounted(t *testing.T, m *rig.Machine) {
 	must.Be(t, !strings.Contains(log, "krund: "), "krund was started", log)
 	m.Sh("mv /srv/open.krun /srv/disk")
 	m.Send("systemctl reboot")
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
-	execution(t, m)
+	m.WaitReboot()
+	m.Execution(openUnit)
 	must.Be(t, m.Disk().Text("/srv/disk/schedule") != "", "no schedule")
 }

@@ -54,9 +54,7 @@ func heldBoot(t *testing.T, m *rig.Machine, why string) {
 // TestHoldResumeAndStop: users get ordinary boots when they want them, and the experiment continues
 // afterwards.
 func TestHoldResumeAndStop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("eight boots")
-	}
+	rig.Long(t, "eight boots")
 	m := waiting(t, true)
 	m.SetKernelArguments(rig.Tickless + " krund.hold")
 	m.PowerOn()
@@ -67,8 +65,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 
 	m.SetKernelArguments(rig.Tickless)
 	m.PowerOn() // makes the schedule
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
+	m.WaitReboot()
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitConsole(rig.Running)
@@ -77,8 +74,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 		t.Errorf("krunctl hold says:\n%s", out)
 	}
 	m.Send(rig.GoOn)
-	off = m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
+	m.WaitReboot()
 	m.PowerOn()
 	heldBoot(t, m, "krunctl resume "+askDirectory)
 	must.Contain(t, m.Sh("krunctl resume "+askConfig), "resumed", "krunctl resume")
@@ -98,12 +94,9 @@ func TestHoldResumeAndStop(t *testing.T) {
 	must.Equal(t, state, "disabled", "after krunctl stop the unit is", "want disabled")
 	m.Shutdown()
 	e := m.Experiment(askDirectory)
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
-	if n := e.Count(schedule.Completed); n != 2 || e.Count(schedule.Outstanding) != 1 {
-		t.Errorf("slots %+v, want two completed, one outstanding", e.Slots)
-	}
+	e.Check(t)
+	must.Be(t, e.Count(schedule.Completed) == 2 && e.Count(schedule.Outstanding) == 1, "slots", e.Slots,
+		"want two completed, one outstanding")
 
 	m.PowerOn()
 	m.WaitUp()
@@ -119,9 +112,7 @@ func TestHoldResumeAndStop(t *testing.T) {
 // TestBenchTargetStartsOnlyWhatIsNeeded, and the boot after the experiment's end is an ordinary
 // one.
 func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("six boots")
-	}
+	rig.Long(t, "six boots")
 	m := waiting(t, false)
 	m.PowerOn()
 	m.WaitRunning()
@@ -131,8 +122,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 	m.Sh("systemctl is-enabled noise.service noise.timer")
 	m.SetKernelArguments(rig.Tickless + " systemd.unit=bench.target")
 	m.Reboot() // makes the schedule
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
+	m.WaitReboot()
 	for boot := range 3 {
 		m.PowerOn()
 		m.WaitUp()
@@ -150,8 +140,7 @@ func TestBenchTargetStartsOnlyWhatIsNeeded(t *testing.T) {
 		}
 		m.Send(rig.GoOn)
 		if boot < 2 {
-			off := m.WaitOff()
-			must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason)
+			m.WaitReboot()
 		}
 	}
 	ended := m.RunToEnd(askUnit, 0)

@@ -23,10 +23,7 @@ func onTerminal(answers, command string) string {
 func TestRunOnAConsoleRestartsNothing(t *testing.T) {
 	var files rig.Payload
 	files.Experiment(name, quick)
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
 	const state = settings + "; cat /proc/sys/kernel/random/boot_id; find /srv/krund -maxdepth 1; " +
 		"find /etc/systemd /run/krund 2>&1 | sort\n" + belongings
 	before := m.Sh(state)
@@ -49,17 +46,11 @@ func TestRunOnAConsoleRestartsNothing(t *testing.T) {
 	unchanged("krund run")
 	enable := "krunctl enable --start " + config
 	out, status := m.Try(onTerminal(`no\n`, enable))
-	if status != 1 || !strings.Contains(out, "nothing was changed") ||
-		!strings.Contains(out, "the first    at once") {
-		t.Errorf("%s: status %d:\n%s", enable, status, out)
-	}
+	must.Be(t, status == 1 && strings.Contains(out, "nothing was changed") &&
+		strings.Contains(out, "the first    at once"), enable, "status", status, out)
 	unchanged(enable + " and a no")
 	m.Send(onTerminal(`y\n`, enable))
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "off by", off.Reason, "want a reboot")
-	m.PowerOn()
-	if off, ended := m.WaitOffOrEnded(rig.UnitOf(name)); ended || off.Reason != rig.OffRebooted {
-		t.Fatalf("off by %q, ended %v; want a reboot after an execution", off.Reason, ended)
-	}
+	m.WaitReboot()
+	m.Execution(rig.UnitOf(name))
 	must.Equal(t, len(m.Experiment(directory).Records), 1, "records after a boot, want 1")
 }

@@ -99,9 +99,7 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 	must.Equal(t, state, "disabled", "the unit is", "want disabled")
 	m.Shutdown()
 	e := m.Experiment(directory)
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	if n := e.Count(schedule.Completed); n != slots || len(e.Records) != slots {
 		t.Errorf("%d slots completed, %d records, want %d of each", n, len(e.Records), slots)
 	}
@@ -118,15 +116,12 @@ func TestExperimentRunsToItsEndOverReboots(t *testing.T) {
 func checkRecord(t *testing.T, r results.Record) {
 	t.Helper()
 	id := results.Name{Slot: r.Slot, Attempt: r.Attempt}.String()
-	if r.Outcome != results.Completed || r.Reboot != results.RebootHardware || r.BootID == "" ||
-		len(r.WallNS) != r.Iterations {
-		t.Errorf("%s: %s after reboot %q in boot %q, %d of %d iterations; reasons: %s",
-			id, r.Outcome, r.Reboot, r.BootID, len(r.WallNS), r.Iterations, strings.Join(r.Reasons, "; "))
-	}
-	if r.Process.Account != "krun" || r.Process.UID == 0 || !r.Process.FreshHome {
-		t.Errorf("%s: ran as %q, uid %d, fresh home %v; want krun with a fresh home", id, r.Process.Account,
-			r.Process.UID, r.Process.FreshHome)
-	}
+	must.Be(t, r.Outcome == results.Completed && r.Reboot == results.RebootHardware && r.BootID != "" &&
+		len(r.WallNS) == r.Iterations, id, r.Outcome, "after reboot", r.Reboot, "in boot", r.BootID,
+		len(r.WallNS), "of", r.Iterations, "iterations; reasons", strings.Join(r.Reasons, "; "))
+	must.Be(t, r.Process.Account == "krun" && r.Process.UID != 0 && r.Process.FreshHome, id, "ran as",
+		r.Process.Account, "uid", r.Process.UID, "fresh home", r.Process.FreshHome,
+		"want krun with a fresh home")
 	// the comparison at the end is only meaningful if the settings were changed meanwhile
 	set := map[string]bool{}
 	for _, c := range r.Machine.Controls {

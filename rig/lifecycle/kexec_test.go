@@ -29,9 +29,7 @@ func completed(t *testing.T, m *rig.Machine, executions int) *rig.Experiment {
 	log := m.Sh("journalctl -o cat -u " + rig.UnitOf(name) + " | tail -5")
 	m.Shutdown()
 	e := m.Experiment(directory)
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
 		t.Errorf("%d slots completed, %d records, want %d of each\n%s", n, len(e.Records), executions, log)
 	}
@@ -41,17 +39,12 @@ func completed(t *testing.T, m *rig.Machine, executions int) *rig.Experiment {
 // TestExperimentByKexec: an experiment runs to its end by kexec, and the power fails during one of
 // them. Each record names what was restarted, and no slot is lost or run twice.
 func TestExperimentByKexec(t *testing.T) {
-	if testing.Short() {
-		t.Skip("twenty executions take minutes; make rig runs them")
-	}
+	rig.Long(t, "twenty executions take minutes; make rig runs them")
 	const executions = 20
 	var files rig.Payload
 	files.Experiment(name, byKexec(executions))
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
 		Time: executions * 15 * time.Second})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
 	m.Reboot() // the first start has an argument that unpacks files, which kexec would repeat
 	m.WaitRunning()
 	t.Log(m.Sh("krunctl check " + rig.ExperimentHome + "/" + name + ".toml | grep -A3 restart"))
@@ -87,10 +80,7 @@ func TestSoftRebootIsRefused(t *testing.T) {
 	}
 	var files rig.Payload
 	files.Experiment(name, strings.Replace(quick, "executions = 2", "executions = 2\nreboot = \"soft\"", 1))
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
 	m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
 	ended := m.RunToEnd(rig.UnitOf(name), 0)
 	must.Equal(t, ended.Result, "exit-code", "krund ended with", ended, "want an exit status")

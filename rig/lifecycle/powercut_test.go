@@ -140,10 +140,7 @@ func (x *cutExperiment) make(c cut) {
 		boots += shortSlots - x.recorded() - 1
 	}
 	for range boots {
-		x.m.PowerOn()
-		if off, ended := x.m.WaitOffOrEnded(rig.UnitOf(name)); ended || off.Reason != rig.OffRebooted {
-			x.t.Fatalf("ended %v, off by %q, want a reboot", ended, off.Reason)
-		}
+		x.m.Execution(rig.UnitOf(name))
 	}
 	x.m.SetKernelArguments(rig.Tickless + " rig.cut=" + strconv.Itoa(c.step))
 	defer x.m.SetKernelArguments(rig.Tickless)

@@ -42,11 +42,8 @@ func TestExperimentBySoftReboot(t *testing.T) {
 	var files rig.Payload
 	files.Experiment(name, text)
 	files.Unit("rig-going-down.service", goingDown, "sysinit.target")
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
 		Time: executions * 15 * time.Second})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
 	t.Log(m.Sh("systemctl --version | head -1; krunctl check " + rig.ExperimentHome + "/" + name +
 		".toml | grep -A3 restart"))
 	m.Send("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")

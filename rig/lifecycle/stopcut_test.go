@@ -43,9 +43,7 @@ alpha = 0.5
 // record is lost or counted twice, no decision changes after a cut, and the decisions that krund
 // has followed are those that follow from the records. KRUND_RIG_CUTS is the total number of cuts.
 func TestStopWithCuts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many executions take minutes; make rig runs them")
-	}
+	rig.Long(t, "many executions take minutes; make rig runs them")
 	rig.FindImage(t)
 	program := rig.Build(t, "krund", "-tags", "rigcut")
 	cuts, made, experiments, figures := rig.Cuts(t, stopCuts), 0, 0, stopFigures{}

@@ -24,11 +24,9 @@ func noLitter(t *testing.T, e *rig.Experiment) {
 			"objects": found.Objects, "processes": found.Processes} {
 			must.Be(t, len(list) <= 0, "execution", r.Pexec, kind, "found", list)
 		}
-		if found.Mode != "0o700" || !r.Process.FreshHome || r.Process.UID == 0 ||
-			r.Process.UID != e.Records[0].Process.UID {
-			t.Errorf("execution %d: home has mode %s, fresh %v, user %d", r.Pexec, found.Mode,
-				r.Process.FreshHome, r.Process.UID)
-		}
+		must.Be(t, found.Mode == "0o700" && r.Process.FreshHome && r.Process.UID != 0 &&
+			r.Process.UID == e.Records[0].Process.UID, "execution", r.Pexec, "home has mode", found.Mode,
+			"fresh", r.Process.FreshHome, "user", r.Process.UID)
 		must.Equal(t, r.Process.Strays, 1, "execution", r.Pexec, "strays, want 1")
 		if removed := strings.Join(r.Process.Findings, "\n"); r.Pexec > 1 &&
 			(!strings.Contains(removed, "left in /dev/shm") || !strings.Contains(removed,

@@ -8,9 +8,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,22 +68,6 @@ func (e experiment) add(t *testing.T, files *rig.Payload) {
 		text += name + " = { parameter = 1 }\n"
 	}
 	files.Experiment(e.name, text)
-}
-
-// frozenDisk creates the image of a file system that a test can freeze.
-func frozenDisk(t *testing.T) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "frozen.img")
-	mke2fs, err := exec.LookPath("mke2fs")
-	if err != nil {
-		mke2fs = "/usr/sbin/mke2fs"
-	}
-	must.Do(t, os.WriteFile(file, make([]byte, 4<<20), 0o600))
-	if out, err := exec.CommandContext(t.Context(), mke2fs, "-q", "-t", "ext4",
-		file).CombinedOutput(); err != nil {
-		t.Fatalf("mke2fs: %v: %s", err, out)
-	}
-	return file
 }
 
 // of returns the only record of a benchmark.

@@ -38,9 +38,7 @@ var expected = []expectation{
 }
 
 func oddBenchmarks(t *testing.T, e *rig.Experiment) {
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	for _, want := range expected {
 		t.Run(want.benchmark, func(t *testing.T) { want.compare(t, of(t, e, want.benchmark, "CPython")) })
 	}
@@ -105,9 +103,7 @@ type view struct {
 }
 
 func look(t *testing.T, r results.Record) {
-	if r.Outcome != results.Completed {
-		t.Fatal(describe(r))
-	}
+	must.Need(t, r.Outcome == results.Completed, describe(r))
 	var v view
 	said(t, r, &v)
 	const heap, stack = 128 << 20, 1 << 20

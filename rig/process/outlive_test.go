@@ -24,10 +24,9 @@ func timedOut(t *testing.T, r results.Record) {
 		r.Outcome, "timed out", r.Process.TimedOut, "signal", r.Process.Signal)
 	must.Be(t, len(r.WallNS) == 2 && len(r.StartNS) == 2 && r.Library != nil && r.Library.BegunNS != nil,
 		len(r.WallNS), "iterations are kept, want 2, and the begin of the third")
-	if len(r.Reasons) == 0 || !strings.Contains(r.Reasons[0],
-		"time limit of 30s (limits.timeout) after 2 of 1000 iterations") {
-		t.Errorf("reasons %q", r.Reasons)
-	}
+	must.Be(t, len(r.Reasons) != 0 &&
+		strings.Contains(r.Reasons[0], "time limit of 30s (limits.timeout) after 2 of 1000 iterations"),
+		"reasons", r.Reasons)
 	// Not a measurement: it only checks that the end was neither early nor delayed by anything but
 	// the deadline. A busy host takes its time.
 	const limit = 30 * time.Second
@@ -71,14 +70,10 @@ func held(t *testing.T, m *rig.Machine) {
 }
 
 func heldRecords(t *testing.T, e *rig.Experiment) {
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
+	e.Check(t)
 	must.Be(t, len(e.Records) == 2 && e.Finished(), len(e.Records), "records, want 2, and the end", e.Slots)
 	for _, r := range e.Records {
-		if r.Outcome != results.Timeout || len(r.WallNS) != 2 || r.Attempt != 1 {
-			t.Error(describe(r))
-		}
+		must.Be(t, r.Outcome == results.Timeout && len(r.WallNS) == 2 && r.Attempt == 1, describe(r))
 		if !slices.ContainsFunc(r.Process.Findings, func(s string) bool {
 			return strings.Contains(s, "could not be killed")
 		}) {

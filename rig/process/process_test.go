@@ -56,22 +56,15 @@ func end(t *testing.T, m *rig.Machine, e experiment) {
 }
 
 func TestProcessExecutions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+	rig.Long(t, "takes minutes")
 	var files rig.Payload
 	for _, e := range []experiment{littering, odd, outliving, holding} {
 		e.add(t, &files)
 	}
 	files.Script("/srv/krund/silent", "#!/bin/sh\necho nothing measured\n")
 	files.Text("/srv/krund/kept", "root's\n")
-	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless, Devices: []string{
-		"-drive", "if=none,id=frozen,format=raw,file=" + frozenDisk(t), "-device",
-		"virtio-blk-pci,drive=frozen,serial=frozen,addr=0x10",
-	}})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+		Devices: rig.SmallDisk(t, "frozen", 4)})
 	before := takeStock(m)
 	for _, e := range []experiment{littering, odd} {
 		m.StartExperiment(e.name)

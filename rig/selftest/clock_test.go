@@ -12,9 +12,7 @@ import (
 // TestClock: on a busy host the clock of a booting machine must not run faster than the host's, or
 // timeouts in the guest would expire too early.
 func TestClock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a minute")
-	}
+	rig.Long(t, "half a minute")
 	for range 4 {
 		go func() {
 			for t.Context().Err() == nil {

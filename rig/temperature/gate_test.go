@@ -16,7 +16,7 @@ import (
 func TestHotAndCold(t *testing.T) {
 	m := hardware(t, `timeout = "1h"`)
 	m.PowerOn()
-	rebooted(t, m)
+	m.WaitReboot()
 
 	m.SetTemperature(0, 60)
 	atTheGate(m)
@@ -25,7 +25,7 @@ func TestHotAndCold(t *testing.T) {
 	must.Equal(t, got, "", "something runs while the machine is too hot")
 	fell := guestNow(t, m)
 	m.SetTemperature(0, 42.5) // within 3 degrees
-	rebooted(t, m)
+	m.WaitReboot()
 
 	m.SetTemperature(0, 40)
 	m.SetTemperature(1, 30)
@@ -40,18 +40,14 @@ func TestHotAndCold(t *testing.T) {
 	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.Shutdown()
 	e := m.Experiment(directory)
-	for _, problem := range e.Problems() {
-		t.Error(problem)
-	}
-	if len(e.Records) != 2 || e.Count(schedule.Completed) != 2 {
-		t.Fatalf("%d records, %d completed, want 2", len(e.Records), e.Count(schedule.Completed))
-	}
+	e.Check(t)
+	must.Need(t, len(e.Records) == 2 && e.Count(schedule.Completed) == 2, len(e.Records), "records",
+		e.Count(schedule.Completed), "completed, want 2")
 	for i, want := range []string{"42.5 40.0", "40.0 37.5"} {
 		r := e.Records[i].Machine.Temperatures
-		if celsius(r.Base) != "40.0 40.0" || celsius(r.Before) != want || celsius(r.After) != want {
-			t.Errorf("execution %d: base %s, before %s, after %s; want 40.0 40.0 of the first start, and %s",
-				i+1, celsius(r.Base), celsius(r.Before), celsius(r.After), want)
-		}
+		must.Be(t, celsius(r.Base) == "40.0 40.0" && celsius(r.Before) == want && celsius(r.After) == want,
+			"execution", i+1, "base", celsius(r.Base), "before", celsius(r.Before), "after",
+			celsius(r.After), "want 40.0 40.0 of the first start, and", want)
 	}
 	began := e.Records[0].Started
 	must.Be(t, !began.Before(fell), "the first execution began at", began, "the temperature fell at", fell)
@@ -72,12 +68,10 @@ const frequencies = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_g
 
 // TestItStaysHot uses three starts: the last one must be an ordinary one.
 func TestItStaysHot(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestHotAndCold is the short form")
-	}
+	rig.Long(t, "TestHotAndCold is the short form")
 	m := hardware(t, `timeout = "25s"`)
 	m.PowerOn()
-	rebooted(t, m)
+	m.WaitReboot()
 	m.SetTemperature(0, 60)
 	atTheGate(m)
 	waiting := m.Sh(frequencies)

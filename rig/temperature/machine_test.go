@@ -49,13 +49,6 @@ func hardware(t *testing.T, gate string) *rig.Machine {
 	return rig.Krund(t, rig.Options{Payload: &files})
 }
 
-// rebooted waits until the machine has restarted itself, which leaves it off.
-func rebooted(t *testing.T, m *rig.Machine) {
-	t.Helper()
-	off := m.WaitOff()
-	must.Need(t, off.Reason == rig.OffRebooted, "the machine ended with", off.Reason, "want a reboot")
-}
-
 // atTheGate starts the machine, and returns when krund is about to read the temperatures.
 func atTheGate(m *rig.Machine) {
 	m.PowerOn()

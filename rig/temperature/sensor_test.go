@@ -22,15 +22,10 @@ const (
 
 // TestASensorVanishes uses one start, in which the experiments run without reboots.
 func TestASensorVanishes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestHotAndCold is the short form")
-	}
+	rig.Long(t, "TestHotAndCold is the short form")
 	var files rig.Payload
 	files.Held()
-	m := rig.Krund(t, rig.Options{Payload: &files})
-	m.PowerOn()
-	m.WaitUp()
-	m.WaitRunning()
+	m := rig.KrundUp(t, rig.Options{Payload: &files})
 	m.Sh(driver)
 	const only, none = `sensors = ["lm75*"]`, "none of the temperature sensors that the experiment began " +
 		"with can be read"
@@ -80,11 +75,9 @@ func vanished(t *testing.T, m *rig.Machine, krund *rig.Process, want string) {
 	out, status := krund.Wait()
 	e := m.ExperimentNow(directory)
 	if want != "" {
-		if status != 1 || !strings.Contains(out, want) || !strings.Contains(out, "lm75@") ||
-			len(e.Records) != 1 {
-			t.Errorf("krund ended with status %d after %d records, want 1 and 1, and %q:\n%s", status,
-				len(e.Records), want, out)
-		}
+		must.Be(t, status == 1 && strings.Contains(out, want) && strings.Contains(out, "lm75@") &&
+			len(e.Records) == 1, "krund ended with status", status, "after", len(e.Records),
+			"records, want 1 and 1, and", want, out)
 		return
 	}
 	must.Need(t, status == 0 && len(e.Records) == 3, "krund ended with status", status, "after",
