@@ -51,9 +51,8 @@ func optimizedAnswer(f *optimize.Findings) string {
 	}
 	text := fmt.Sprintf(" %d of %s have one.", keys, display.Count(len(f.Results), "key"))
 	for _, s := range f.Strategies {
-		if s.Saving.Seconds < s.Saving.FullSeconds {
-			return fmt.Sprintf("%s It takes %s less time.", text,
-				percentOf(warmup.Real(s.Saving.Saved)))
+		if s.Seconds < s.FullSeconds {
+			return fmt.Sprintf("%s It takes %s less time.", text, percentOf(s.Saved))
 		}
 	}
 	return text
@@ -119,8 +118,8 @@ func savingsText(w io.Writer, f *optimize.Findings) {
 	for i, s := range f.Strategies {
 		v := s.Saving
 		rows[i] = []string{s.Name, anySeconds(v.Seconds), anySeconds(v.FullSeconds)}
-		for _, part := range []float64{v.Saved, v.Within1, v.Within3, v.Within5, v.Within10} {
-			rows[i] = append(rows[i], percentOf(warmup.Real(part)))
+		for _, part := range []warmup.Real{v.Saved, v.Within1, v.Within3, v.Within5, v.Within10} {
+			rows[i] = append(rows[i], percentOf(part))
 		}
 	}
 	fmt.Fprintln(w)
@@ -190,7 +189,7 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 	}
 	made, missed, found := 0, 0, 0
 	for i := range f.Changes {
-		made, missed, found = made+f.Changes[i].FP, missed+f.Changes[i].FN, found+f.Changes[i].Full()
+		made, missed, found = made+f.Changes[i].FP, missed+f.Changes[i].FN, found+f.Changes[i].Full
 	}
 	fmt.Fprintf(w, "Does the part that has a result as stable still find what changed? It misses %d of %s, "+
 		"and makes up %d.\n\n", missed, display.Count(found, "change"), made)
@@ -201,8 +200,8 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 	for i := range f.Changes {
 		c := &f.Changes[i]
 		rows = append(rows, []string{
-			c.Before, c.After, number(c.Benchmarks), number(c.Full()), number(c.Reduced()), number(c.FP),
-			number(c.FN), percentOf(warmup.Real(c.FPR())), percentOf(warmup.Real(c.FNR())),
+			c.Before, c.After, number(c.Benchmarks), number(c.Full), number(c.Reduced), number(c.FP),
+			number(c.FN), percentOf(warmup.Real(c.FPR)), percentOf(warmup.Real(c.FNR)),
 		})
 	}
 	for i, s := range f.Strategies {
@@ -212,9 +211,9 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 		}
 		r := s.Rates
 		rows = append(rows, []string{
-			name, "", "", number(r.Full), number(r.Reduced), number(r.FalsePositive),
-			number(r.FalseNegatives), rangeText(r.FPRMin, r.FPRMax, r.FPRMedian),
-			rangeText(r.FNRMin, r.FNRMax, r.FNRMedian),
+			name, "", "", number(r.Full), number(r.Reduced), number(r.FalsePositives),
+			number(r.FalseNegatives), rangeText(r.FPR),
+			rangeText(r.FNR),
 		})
 	}
 	display.Table(w, []string{
@@ -229,18 +228,18 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 }
 
 // rangeText writes the minimum, the maximum and the median.
-func rangeText(low, high, middle float64) string {
-	return fmt.Sprintf("%.3g%% to %.3g%%, median %.3g%%", 100*low, 100*high, 100*middle)
+func rangeText(r [3]float64) string {
+	return fmt.Sprintf("%.3g%% to %.3g%%, median %.3g%%", 100*r[0], 100*r[1], 100*r[2])
 }
 
 // changedText lists the keys that changed.
 func changedText(w io.Writer, c *optimize.Comparison) {
-	if len(c.Changes) == 0 {
+	if len(c.All) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\n%s to %s:\n", display.Terminal(c.Before), display.Terminal(c.After))
-	rows := make([][]string, len(c.Changes))
-	for i, x := range c.Changes {
+	rows := make([][]string, len(c.All))
+	for i, x := range c.All {
 		note := ""
 		switch {
 		case x.Full == optimize.Unchanged:

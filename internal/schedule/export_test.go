@@ -3,6 +3,8 @@ package schedule
 import (
 	"errors"
 	"os"
+
+	"krund/internal/experiment/key"
 )
 
 // SetHint writes a correct or incorrect hint into both copies of the header.
@@ -27,3 +29,6 @@ func WriteHeaders(name string, h Header, n, next int) error {
 	}
 	return errors.Join(writeHeaders(f, h), f.Close())
 }
+
+// Each is the executions of a Plan with the same number for all keys.
+func Each(executions int) func(key.Key) int { return func(key.Key) int { return executions } }

@@ -58,9 +58,6 @@ func Plan(keys []key.Key, executions func(key.Key) int, order string, seed uint6
 	}
 }
 
-// Each is the executions of a Plan with the same number for all keys.
-func Each(executions int) func(key.Key) int { return func(key.Key) int { return executions } }
-
 // groupsOf returns the indexes of keys that stay next to each other: with Blocked, the arms of a
 // key; otherwise each key alone. Groups and their members are in the order of keys.
 func groupsOf(keys []key.Key, order string) [][]int {

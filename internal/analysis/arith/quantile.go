@@ -44,6 +44,9 @@ func Median(sorted []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
+// MedianOf returns the median of values in any order, without changing them; NaN when there are none.
+func MedianOf(values []float64) float64 { return Median(slices.Sorted(slices.Values(values))) }
+
 // Spread is a median with the 5th and 95th percentiles, which the study reports (and calls an
 // inter-quartile range).
 type Spread struct {

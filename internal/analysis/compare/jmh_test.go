@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
@@ -80,7 +81,7 @@ func jmhForks(t *testing.T) [][]reduced {
 		list := s.reduced(0, Options{}.withDefaults())
 		for i := range list {
 			values, _ := d.Pairs[0].Executions[i].Values(dataset.Wall)
-			list[i].mean = median(values[len(values)/2:])
+			list[i].mean = arith.MedianOf(values[len(values)/2:])
 		}
 		all = append(all, list)
 	}

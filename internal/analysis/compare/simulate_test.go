@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/rig/must"
 )
@@ -353,7 +354,7 @@ func autoregressive(r *rand.Rand) []row {
 				}
 				slices.Sort(values)
 				list[k] = reduced{Execution: Execution{Number: k + 1, Value: shorth(values)},
-					mean: median(values)}
+					mean: arith.MedianOf(values)}
 			}
 			return list
 		}

@@ -2,9 +2,10 @@ package compare
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/mathext"
+
+	"krund/internal/analysis/arith"
 )
 
 // Prior is the distribution of the keys' variances: scaled inverse chi-squared with Freedom degrees
@@ -45,7 +46,7 @@ func priorOf(variances, freedom []float64, caution float64) Prior {
 	if len(v) < fewestKeys {
 		return Prior{}
 	}
-	floor := 1e-5 * median(v) // as limma: a tiny variance has a huge logarithm
+	floor := 1e-5 * arith.MedianOf(v) // as limma: a tiny variance has a huge logarithm
 	e := make([]float64, len(v))
 	mean, trigammas, total := 0.0, 0.0, 0.0
 	for i := range v {
@@ -117,11 +118,4 @@ func trigammaInverse(y float64) float64 {
 		}
 	}
 	return x
-}
-
-// median returns the median of values in any order.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

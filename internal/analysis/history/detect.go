@@ -3,6 +3,8 @@ package history
 import (
 	"math"
 	"slices"
+
+	"krund/internal/analysis/arith"
 )
 
 // point is one version of a key: the mean of its executions, on the scale of the test.
@@ -120,17 +122,6 @@ type detector struct {
 	begin, from int // of the segment; first point at which a change is looked for
 }
 
-// run returns the changes of a key by itself, and the points as clip bounds them.
-func run(points []point) (list []found, clipped []point) {
-	d := detector{from: 1}
-	for _, p := range points {
-		if at, sum := d.next(p); sum >= p.threshold {
-			d.change(at, sum)
-		}
-	}
-	return d.list, d.clipped
-}
-
 // next adds a point, and returns where a change most probably happened, with the logarithm of the
 // sum of the evidence.
 func (d *detector) next(p point) (at int, sum float64) {
@@ -181,24 +172,19 @@ func clip(segment []point, p point) float64 {
 		values[i] = q.x
 		noise += q.weight * q.noise / float64(len(segment))
 	}
-	center := median(values)
+	slices.Sort(values)
+	center := arith.Median(values)
 	for i, q := range segment {
 		values[i] = math.Abs(q.x - center)
 	}
 	const normal = 1.4826 // standard deviation / median absolute deviation
-	scale := max(normal*median(values), math.Sqrt(max(noise, p.floor)))
+	slices.Sort(values)
+	scale := max(normal*arith.Median(values), math.Sqrt(max(noise, p.floor)))
 	if scale == 0 { // all values have been equal, and nothing is known about their noise
 		return p.x
 	}
 	scale *= clipAt / math.Sqrt(min(p.weight, 1))
 	return min(max(p.x, center-scale), center+scale)
-}
-
-// median sorts the values.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // sumOf returns the moments of points.

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"krund/internal/analysis/arith"
 )
 
 // describe fills in the points, levels and changes. all are the points with those that the detector
@@ -189,7 +191,7 @@ func (d *detector) detectable() float64 {
 	if len(sizes) == 0 {
 		return 0
 	}
-	if size := median(sizes); !math.IsInf(size, 1) {
+	if size := arith.MedianOf(sizes); !math.IsInf(size, 1) {
 		return math.Expm1(size)
 	}
 	return 0

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/display"
 )
 
@@ -118,7 +119,7 @@ func (e *Event) sum(h *History) {
 		}
 	}
 	e.Least, e.Most = slices.Min(ratios), slices.Max(ratios)
-	e.Median = median(ratios)
+	e.Median = arith.MedianOf(ratios)
 	slices.SortStableFunc(e.Keys, func(a, b EventKey) int {
 		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
 	})
@@ -317,18 +318,18 @@ func (h *History) step(key, event int) (effect, err float64, ok bool) {
 	before = before[max(0, len(before)-nights):]
 	const ofMedian = 1.2533 // standard error of a median, in those of a mean
 	err = ofMedian * sd * math.Sqrt(1/float64(len(before))+1/float64(len(after)))
-	return median(after) - median(before), err, true
+	return arith.MedianOf(after) - arith.MedianOf(before), err, true
 }
 
 // center returns the median of values and their standard deviation, by the median absolute
 // deviation.
 func center(values []float64) (middle, sd float64) {
 	values = slices.Clone(values)
-	middle = median(values)
+	middle = arith.MedianOf(values)
 	for i := range values {
 		values[i] = math.Abs(values[i] - middle)
 	}
-	return middle, 1.4826 * median(values)
+	return middle, 1.4826 * arith.MedianOf(values)
 }
 
 func correlationOf(x, y []float64) float64 {
@@ -384,7 +385,7 @@ func (h *History) elsewhere(at int, _ []Key) (Verdict, string) {
 		}
 		n := len(shares)
 		center, sd := center(shares)
-		err := 1.2533 / math.Sqrt(float64(n)) * max(sd, median(errs))
+		err := 1.2533 / math.Sqrt(float64(n)) * max(sd, arith.MedianOf(errs))
 		what := fmt.Sprintf("%s saw %.0f%% of the effect in the same versions (median of %s)", m,
 			100*max(center, 0), display.Count(n, "key"))
 		switch {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"krund/internal/analysis/arith"
 )
 
 // group are the keys of a machine. What happens to the machine, or to a library that all keys use,
@@ -176,7 +178,7 @@ func (g *group) disturbed(tonight, next []int) bool {
 	if len(away) < fewest {
 		return false
 	}
-	common, height := median(slices.Clone(away)), 0.0
+	common, height := arith.MedianOf(away), 0.0
 	for i, x := range away {
 		height += float64(number(math.Abs(x-common) > far*scale[i])) / float64(len(away))
 	}

@@ -9,6 +9,17 @@ import (
 	"krund/rig/must"
 )
 
+// run returns the changes of a key by itself, and the points as clip bounds them.
+func run(points []point) (list []found, clipped []point) {
+	d := detector{from: 1}
+	for _, p := range points {
+		if at, sum := d.next(p); sum >= p.threshold {
+			d.change(at, sum)
+		}
+	}
+	return d.list, d.clipped
+}
+
 // nights is a table of 54 keys without a change of the program, one value a night, as a machine
 // that measures a suite gives it.
 type nights struct {

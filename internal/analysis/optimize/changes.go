@@ -49,24 +49,20 @@ type Changed struct {
 // Comparison is the comparison of two successive versions. The full configuration is the ground
 // truth. A change detected in the opposite direction counts as detected.
 type Comparison struct {
-	Before, After string
-	Benchmarks    int // with both results in both versions
-	TP, FP        int // changes with the reduced configuration: true, false
-	TN, FN        int // no change with it: true, false
-	Changes       []Changed
+	Before     string `json:"before"`
+	After      string `json:"after"`
+	Benchmarks int    `json:"compared"` // with both results in both versions
+	Full       int    `json:"full_changes"`
+	Reduced    int    `json:"minimal_changes"`
+	// changes and no changes with the reduced configuration, true and false
+	TP  int       `json:"true_positives"`
+	FP  int       `json:"false_positives"`
+	TN  int       `json:"true_negatives"`
+	FN  int       `json:"false_negatives"`
+	FPR float64   `json:"false_positive_rate"` // FP/(FP+TN), 0 when there are no negatives
+	FNR float64   `json:"false_negative_rate"` // FN/(FN+TP), 0 when there are no positives
+	All []Changed `json:"changed"`
 }
-
-// FPR is the false positive rate FP/(FP+TN), 0 when there are no negatives.
-func (c *Comparison) FPR() float64 { return rate(c.FP, c.TN) }
-
-// FNR is the false negative rate FN/(FN+TP), 0 when there are no positives.
-func (c *Comparison) FNR() float64 { return rate(c.FN, c.TP) }
-
-// Full is the number of changes with the full configuration.
-func (c *Comparison) Full() int { return c.TP + c.FN }
-
-// Reduced is the number of changes with the reduced configuration.
-func (c *Comparison) Reduced() int { return c.TP + c.FP }
 
 func rate(wrong, right int) float64 {
 	if wrong+right == 0 {
@@ -85,7 +81,7 @@ func Compare(before, after map[string]Pair, limit float64, slowdowns bool) Compa
 		}
 	}
 	slices.Sort(names)
-	c := Comparison{Benchmarks: len(names), Changes: []Changed{}}
+	c := Comparison{Benchmarks: len(names), All: []Changed{}}
 	for _, name := range names {
 		x, y := before[name], after[name]
 		found := Changed{name, Change(x.Full, y.Full, limit), Change(x.Reduced, y.Reduced, limit)}
@@ -103,18 +99,22 @@ func Compare(before, after map[string]Pair, limit float64, slowdowns bool) Compa
 			c.TN++
 			continue
 		}
-		c.Changes = append(c.Changes, found)
+		c.All = append(c.All, found)
 	}
+	c.Full, c.Reduced = c.TP+c.FN, c.TP+c.FP
+	c.FPR, c.FNR = rate(c.FP, c.TN), rate(c.FN, c.TP)
 	return c
 }
 
-// Rates aggregates comparisons as in the paper's Table 2.
+// Rates aggregates comparisons as in the paper's Table 2. The rates are minimum, maximum and median
+// over the pairs of versions.
 type Rates struct {
-	Full, Reduced                int // changes
-	FPRMin, FPRMax, FPRMedian    float64
-	FNRMin, FNRMax, FNRMedian    float64
-	TruePositives, FalsePositive int
-	FalseNegatives               int
+	Full           int        `json:"full_changes"`
+	Reduced        int        `json:"minimal_changes"`
+	FPR            [3]float64 `json:"false_positive_rate"`
+	FNR            [3]float64 `json:"false_negative_rate"`
+	FalsePositives int        `json:"-"`
+	FalseNegatives int        `json:"-"`
 }
 
 // Sum aggregates comparisons; the rates are NaN when there are none.
@@ -123,24 +123,21 @@ func Sum(comparisons []Comparison) Rates {
 	var fpr, fnr []float64
 	for i := range comparisons {
 		c := &comparisons[i]
-		r.Full += c.Full()
-		r.Reduced += c.Reduced()
-		r.TruePositives += c.TP
-		r.FalsePositive += c.FP
+		r.Full += c.Full
+		r.Reduced += c.Reduced
+		r.FalsePositives += c.FP
 		r.FalseNegatives += c.FN
-		fpr, fnr = append(fpr, c.FPR()), append(fnr, c.FNR())
+		fpr, fnr = append(fpr, c.FPR), append(fnr, c.FNR)
 	}
-	r.FPRMin, r.FPRMax, r.FPRMedian = extremes(fpr)
-	r.FNRMin, r.FNRMax, r.FNRMedian = extremes(fnr)
+	r.FPR, r.FNR = extremes(fpr), extremes(fnr)
 	return r
 }
 
-func extremes(x []float64) (low, high, middle float64) {
+func extremes(x []float64) [3]float64 {
 	if len(x) == 0 {
-		return math.NaN(), math.NaN(), math.NaN()
+		return [3]float64{math.NaN(), math.NaN(), math.NaN()}
 	}
-	sorted := slices.Sorted(slices.Values(x))
-	return sorted[0], sorted[len(x)-1], arith.Median(sorted)
+	return [3]float64{slices.Min(x), slices.Max(x), arith.MedianOf(x)}
 }
 
 // Versions applies the minimal configurations of the first version to all versions, and compares

@@ -13,22 +13,22 @@ const Format = 1
 
 // Document is the JSON form of Findings.
 type Document struct {
-	Format     int                  `json:"format"`
-	Source     dataset.Info         `json:"source"`
-	Unit       string               `json:"unit"`
-	Metric     string               `json:"metric"`
-	Published  bool                 `json:"published"`
-	Threshold  float64              `json:"threshold"`
-	Accuracy   float64              `json:"accuracy"`
-	Level      float64              `json:"confidence_level"`
-	Resamples  int                  `json:"resamples"`
-	Seed       string               `json:"seed"`
-	Levels     []string             `json:"levels"`
-	Keys       []KeyDocument        `json:"keys"`
-	Strategies []StrategyDocument   `json:"strategies"`
-	Shared     *Shared              `json:"shared"`
-	Changes    []ComparisonDocument `json:"changes"`
-	Problems   []string             `json:"problems"`
+	Format     int           `json:"format"`
+	Source     dataset.Info  `json:"source"`
+	Unit       string        `json:"unit"`
+	Metric     string        `json:"metric"`
+	Published  bool          `json:"published"`
+	Threshold  float64       `json:"threshold"`
+	Accuracy   float64       `json:"accuracy"`
+	Level      float64       `json:"confidence_level"`
+	Resamples  int           `json:"resamples"`
+	Seed       string        `json:"seed"`
+	Levels     []string      `json:"levels"`
+	Keys       []KeyDocument `json:"keys"`
+	Strategies []Strategy    `json:"strategies"`
+	Shared     *Shared       `json:"shared"`
+	Changes    []Comparison  `json:"changes"`
+	Problems   []string      `json:"problems"`
 }
 
 // KeyDocument is the result of a benchmark.
@@ -62,46 +62,6 @@ type ChoiceDocument struct {
 	RCIW3       warmup.Real    `json:"rciw3"`
 }
 
-// StrategyDocument holds the savings of a strategy over all keys.
-type StrategyDocument struct {
-	Strategy string      `json:"strategy"`
-	Full     float64     `json:"full_s"`
-	Time     float64     `json:"time_s"`
-	Saved    float64     `json:"saved_s"`
-	Share    warmup.Real `json:"saved"`
-	Within1  warmup.Real `json:"within_1_percent"`
-	Within3  warmup.Real `json:"within_3_percent"`
-	Within5  warmup.Real `json:"within_5_percent"`
-	Within10 warmup.Real `json:"within_10_percent"`
-	// Changes are absent unless versions were compared.
-	Changes *RatesDocument `json:"changes,omitempty"`
-}
-
-// RatesDocument holds the changes that a strategy finds between versions. The rates are minimum,
-// maximum and median over the pairs of versions.
-type RatesDocument struct {
-	Full    int        `json:"full_changes"`
-	Reduced int        `json:"minimal_changes"`
-	FPR     [3]float64 `json:"false_positive_rate"`
-	FNR     [3]float64 `json:"false_negative_rate"`
-}
-
-// ComparisonDocument is the comparison of two successive versions.
-type ComparisonDocument struct {
-	Before         string    `json:"before"`
-	After          string    `json:"after"`
-	Keys           int       `json:"compared"`
-	Full           int       `json:"full_changes"`
-	Reduced        int       `json:"minimal_changes"`
-	TruePositives  int       `json:"true_positives"`
-	FalsePositives int       `json:"false_positives"`
-	TrueNegatives  int       `json:"true_negatives"`
-	FalseNegatives int       `json:"false_negatives"`
-	FPR            float64   `json:"false_positive_rate"`
-	FNR            float64   `json:"false_negative_rate"`
-	Changed        []Changed `json:"changed"`
-}
-
 // Document returns the JSON form of the findings.
 func (f *Findings) Document() *Document {
 	o := f.options
@@ -109,26 +69,11 @@ func (f *Findings) Document() *Document {
 		Format: Format, Source: f.Suite.Info, Unit: f.Suite.Unit, Metric: string(o.Metric),
 		Published: o.Published, Threshold: o.Threshold, Accuracy: o.Accuracy, Level: o.Level,
 		Resamples: o.Resamples, Seed: strconv.FormatUint(o.Seed, 10), Levels: levelNames(f.Suite),
-		Keys: []KeyDocument{}, Shared: f.Shared, Problems: append([]string{}, f.Suite.Warnings...),
+		Keys: []KeyDocument{}, Strategies: f.Strategies, Shared: f.Shared, Changes: f.Changes,
+		Problems: append([]string{}, f.Suite.Warnings...),
 	}
 	for i := range f.Results {
 		d.Keys = append(d.Keys, f.key(i))
-	}
-	for _, t := range f.Strategies {
-		v := t.Saving
-		var changes *RatesDocument
-		if r := t.Rates; r != nil {
-			changes = &RatesDocument{r.Full, r.Reduced, [3]float64{r.FPRMin, r.FPRMax, r.FPRMedian},
-				[3]float64{r.FNRMin, r.FNRMax, r.FNRMedian}}
-		}
-		d.Strategies = append(d.Strategies, StrategyDocument{
-			t.Name, v.FullSeconds, v.Seconds, v.SavedSeconds, warmup.Real(v.Saved),
-			warmup.Real(v.Within1), warmup.Real(v.Within3), warmup.Real(v.Within5), warmup.Real(v.Within10),
-			changes,
-		})
-	}
-	for i := range f.Changes {
-		d.Changes = append(d.Changes, newComparisonDocument(&f.Changes[i]))
 	}
 	return d
 }
@@ -165,12 +110,4 @@ func levelNames(s *Suite) []string {
 		names[i] = strings.ReplaceAll(l.Name, " ", "_")
 	}
 	return names
-}
-
-func newComparisonDocument(c *Comparison) ComparisonDocument {
-	return ComparisonDocument{
-		Before: c.Before, After: c.After, Keys: c.Benchmarks, Full: c.Full(), Reduced: c.Reduced(),
-		TruePositives: c.TP, FalsePositives: c.FP, TrueNegatives: c.TN, FalseNegatives: c.FN,
-		FPR: c.FPR(), FNR: c.FNR(), Changed: c.Changes,
-	}
 }

@@ -14,9 +14,10 @@ type Findings struct {
 
 // Strategy is a method of choosing a configuration for every benchmark, with its savings.
 type Strategy struct {
-	Name   string
-	Saving Saving
-	Rates  *Rates // of the changes between versions (the paper's Tables 2 and 3); nil: not compared
+	Name string `json:"strategy"`
+	Saving
+	// Rates of the changes between versions (the paper's Tables 2 and 3); nil: not compared.
+	Rates *Rates `json:"changes,omitempty"`
 
 	results []Result
 }

@@ -279,8 +279,9 @@ func TestSavings(t *testing.T) {
 			got := optimize.Saved(results)
 			for column, v := range map[string]float64{
 				"benchmarks": float64(got.Benchmarks), "full_s": got.FullSeconds, "min_s": got.Seconds,
-				"saved_s": got.SavedSeconds, "saved_fraction": got.Saved,
-				"le1pct": got.Within1, "le3pct": got.Within3, "le5pct": got.Within5, "le10pct": got.Within10,
+				"saved_s": got.SavedSeconds, "saved_fraction": float64(got.Saved),
+				"le1pct": float64(got.Within1), "le3pct": float64(got.Within3), "le5pct": float64(got.Within5),
+				"le10pct": float64(got.Within10),
 			} {
 				must.Be(t, math.Abs(v-real(t, row[column])) <= 1e-11*max(1, math.Abs(v)), row["file"],
 					row["variant"], row["metric"], column, v, "want", row[column])
@@ -361,7 +362,7 @@ func pairsOf(full, reduced map[string][]any) map[string]optimize.Pair {
 func sameComparison(t *testing.T, what string, c *optimize.Comparison, want changesRow) {
 	t.Helper()
 	var full, reduced []string
-	for _, x := range c.Changes {
+	for _, x := range c.All {
 		if x.Full != optimize.Unchanged {
 			full = append(full, x.Name)
 		}
@@ -369,9 +370,9 @@ func sameComparison(t *testing.T, what string, c *optimize.Comparison, want chan
 			reduced = append(reduced, x.Name)
 		}
 	}
-	got := [...]int{c.Benchmarks, c.Full(), c.Reduced(), c.FP, c.FN, c.TP, c.TN}
+	got := [...]int{c.Benchmarks, c.Full, c.Reduced, c.FP, c.FN, c.TP, c.TN}
 	if got != [...]int{want.N, want.Full, want.Min, want.FP, want.FN, want.TP, want.TN} ||
-		!near(c.FPR(), want.FPR, 1e-12) || !near(c.FNR(), want.FNR, 1e-12) ||
+		!near(c.FPR, want.FPR, 1e-12) || !near(c.FNR, want.FNR, 1e-12) ||
 		!slices.Equal(full, want.FullList) || !slices.Equal(reduced, want.MinList) {
 		t.Errorf("%s: %s to %s: %+v, want %+v", what, want.V1, want.V2, c, want)
 	}
@@ -379,7 +380,7 @@ func sameComparison(t *testing.T, what string, c *optimize.Comparison, want chan
 
 func sameTable(t *testing.T, what string, r optimize.Rates, full, reduced int, fpr, fnr [3]float64) {
 	t.Helper()
-	got := []float64{r.FPRMin, r.FPRMax, r.FPRMedian, r.FNRMin, r.FNRMax, r.FNRMedian}
+	got := append(r.FPR[:], r.FNR[:]...)
 	must.Be(t, r.Full == full && r.Reduced == reduced, what, r.Full, r.Reduced, "changes", full, reduced)
 	for i, want := range append(fpr[:], fnr[:]...) {
 		must.Be(t, math.Abs(100*got[i]-want) <= 0.005+1e-9, what, "rates", got, "want", fpr, fnr)

@@ -3,18 +3,23 @@ package optimize
 import (
 	"math"
 	"math/rand/v2"
+
+	"krund/internal/analysis/warmup"
 )
 
 // Saving aggregates the savings of configurations over benchmarks.
 type Saving struct {
-	Benchmarks   int
-	FullSeconds  float64
-	Seconds      float64
-	SavedSeconds float64
-	Saved        float64 // share of FullSeconds; NaN when that is 0
+	Benchmarks   int         `json:"-"`
+	FullSeconds  float64     `json:"full_s"`
+	Seconds      float64     `json:"time_s"`
+	SavedSeconds float64     `json:"saved_s"`
+	Saved        warmup.Real `json:"saved"` // share of FullSeconds; NaN when that is 0
 	// Shares of the benchmarks whose average is within 1%, 3%, 5% and 10% of the full one; NaN
 	// without benchmarks.
-	Within1, Within3, Within5, Within10 float64
+	Within1  warmup.Real `json:"within_1_percent"`
+	Within3  warmup.Real `json:"within_3_percent"`
+	Within5  warmup.Real `json:"within_5_percent"`
+	Within10 warmup.Real `json:"within_10_percent"`
 }
 
 // Saved aggregates results.
@@ -22,7 +27,7 @@ func Saved(results []Result) Saving {
 	s := Saving{Benchmarks: len(results)}
 	for _, within := range []struct {
 		limit float64
-		share *float64
+		share *warmup.Real
 	}{{0.01, &s.Within1}, {0.03, &s.Within3}, {0.05, &s.Within5}, {0.10, &s.Within10}} {
 		n := 0
 		for i := range results {
@@ -30,14 +35,14 @@ func Saved(results []Result) Saving {
 				n++
 			}
 		}
-		*within.share = float64(n) / float64(len(results))
+		*within.share = warmup.Real(n) / warmup.Real(len(results))
 	}
 	for i := range results {
 		s.FullSeconds += results[i].Full.Seconds
 		s.Seconds += results[i].Minimal.Seconds
 	}
 	s.SavedSeconds = s.FullSeconds - s.Seconds
-	s.Saved = s.SavedSeconds / s.FullSeconds
+	s.Saved = warmup.Real(s.SavedSeconds / s.FullSeconds)
 	return s
 }
 

@@ -22,7 +22,7 @@ type Document struct {
 	Frames    int           `json:"frames"`
 	Alphabet  int           `json:"alphabet"`
 	Merge     float64       `json:"merge"`
-	Linkage   string        `json:"linkage"`
+	Linkage   string        `json:"linkage"` // "average"
 	Keys      []KeyDocument `json:"keys"`
 	Problems  []string      `json:"problems"`
 }
@@ -86,7 +86,7 @@ type SameDocument struct {
 func CompareKeys(d *dataset.Dataset, column string, s Options, workers int) (*Document, error) {
 	doc := &Document{
 		Format: Format, Source: d.Info, Column: column, Threshold: s.Threshold, Frames: s.Frames,
-		Alphabet: s.Alphabet, Merge: s.Merge, Linkage: s.Linkage.String(),
+		Alphabet: s.Alphabet, Merge: s.Merge, Linkage: "average",
 		Keys: make([]KeyDocument, len(d.Pairs)), Problems: append([]string{}, d.Problems...),
 	}
 	failed := make([]error, len(d.Pairs))

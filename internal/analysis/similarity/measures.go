@@ -14,7 +14,6 @@ type Options struct {
 	Frames    int     // of SAX; 0: 300
 	Alphabet  int     // letters of SAX, 2 to 26; 0: 6
 	Merge     float64 // SAME: clusters not further apart are merged; 0: 0.2
-	Linkage   Linkage // SAME: the distance of clusters; Average
 }
 
 // The defaults of Options. Threshold is the paper's; the others are not published. Merge is a

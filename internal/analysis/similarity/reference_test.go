@@ -159,12 +159,8 @@ func TestFixtureBenchmarks(t *testing.T) {
 			must.Be(t, nearAll(got.Same.Distances[i], want.Same.D[i]), want.ID, "distances of", i, "are",
 				got.Same.Distances[i], "want", want.Same.D[i])
 		}
-		for linkage, height := range want.Same.LastMerge {
-			l := must.Get(ParseLinkage(linkage))(t)
-			merges := cluster(got.Same.Distances, l)
-			last := merges[len(merges)-1].height
-			must.Be(t, near(last, height), want.ID, "last merge", linkage, "at", last, "want", height)
-		}
+		must.Be(t, near(got.Same.LastMerge, want.Same.LastMerge["average"]), want.ID, "last merge at",
+			got.Same.LastMerge, "want", want.Same.LastMerge)
 	}
 	t.Logf("%d benchmarks, %d pairs compared", len(expected.Benchmarks), pairs)
 }

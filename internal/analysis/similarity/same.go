@@ -1,32 +1,6 @@
 package similarity
 
-import (
-	"fmt"
-	"math"
-)
-
-// Linkage selects the distance between two clusters of executions.
-type Linkage int
-
-// The linkages: the mean, the largest and the smallest distance between members.
-const (
-	Average Linkage = iota
-	Complete
-	Single
-)
-
-// ParseLinkage parses "average", "complete" or "single".
-func ParseLinkage(s string) (Linkage, error) {
-	for _, l := range []Linkage{Average, Complete, Single} {
-		if s == l.String() {
-			return l, nil
-		}
-	}
-	return 0, fmt.Errorf("unknown linkage %q; write average, complete or single", s)
-}
-
-// String returns the linkage's name.
-func (l Linkage) String() string { return [...]string{"average", "complete", "single"}[l] }
+import "math"
 
 // Same is the result of SAME, the authors' earlier method ("SAME" in section 2.3, which only
 // summarizes it): four distances of each pair of executions are averaged, and the executions are
@@ -61,7 +35,7 @@ func (s Options) same(runs []*run, width float64) *Same {
 			same.Distances[i][j], same.Distances[j][i] = sum/4, sum/4
 		}
 	}
-	merges := cluster(same.Distances, s.Linkage)
+	merges := cluster(same.Distances)
 	same.Clusters, same.Count = cut(n, merges, s.Merge)
 	same.LastMerge = merges[len(merges)-1].height
 	same.Dissimilar = same.Count > 1
@@ -107,9 +81,9 @@ type merge struct {
 	height     float64
 }
 
-// cluster merges the two nearest clusters until one is left. Ties are resolved in favor of the
-// first.
-func cluster(distances [][]float64, linkage Linkage) []merge {
+// cluster merges the two nearest clusters, by the mean distance between members, until one is left.
+// Ties are resolved in favor of the first.
+func cluster(distances [][]float64) []merge {
 	n := len(distances)
 	d := make([][]float64, n)
 	size := make([]float64, n) // 0: merged into another
@@ -125,14 +99,7 @@ func cluster(distances [][]float64, linkage Linkage) []merge {
 				continue
 			}
 			a, b := d[m.into][k], d[m.from][k]
-			joined := min(a, b)
-			switch linkage {
-			case Average:
-				joined = (a*size[m.into] + b*size[m.from]) / (size[m.into] + size[m.from])
-			case Complete:
-				joined = max(a, b)
-			case Single:
-			}
+			joined := (a*size[m.into] + b*size[m.from]) / (size[m.into] + size[m.from])
 			d[m.into][k], d[k][m.into] = joined, joined
 		}
 		size[m.into] += size[m.from]

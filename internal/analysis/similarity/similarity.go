@@ -165,9 +165,6 @@ func widthOf(runs []*run) float64 {
 	return high - low
 }
 
-// Check returns an error when a setting is out of range. The error wraps ErrSettings.
-func (s Options) Check() error { return s.filled().check() }
-
 func (s Options) check() error {
 	switch {
 	case !(s.Threshold > 0 && s.Threshold < 1):
@@ -178,8 +175,6 @@ func (s Options) check() error {
 		return fmt.Errorf("%w: alphabet size %d must be 2 to 26", ErrSettings, s.Alphabet)
 	case !(s.Merge > 0 && s.Merge < math.Inf(1)):
 		return fmt.Errorf("%w: merge distance %v must be above 0", ErrSettings, s.Merge)
-	case s.Linkage < Average || s.Linkage > Single:
-		return fmt.Errorf("%w: linkage %d", ErrSettings, s.Linkage)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func TestDegenerate(t *testing.T) {
 		must.Fail(t, err, ErrData, runs)
 	}
 	for _, s := range []Options{{Threshold: 1}, {Threshold: math.NaN()}, {Frames: -1}, {Alphabet: 1},
-		{Alphabet: 27}, {Merge: -1}, {Linkage: 3}} {
+		{Alphabet: 27}, {Merge: -1}} {
 		_, err := Of([][]float64{{1}, {1}}, s)
 		must.Fail(t, err, ErrSettings, s)
 	}

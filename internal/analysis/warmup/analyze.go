@@ -33,7 +33,6 @@ type Options struct {
 type Progress struct {
 	Executions, Of int // completed, and total
 	Reused         int // executions reused
-	Pair           string
 }
 
 // mostPairs bounds the memory of an analysis, which is about 10 kB for each pair beside its data.
@@ -66,7 +65,7 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 	for i := range d.Pairs {
 		progress.Of += len(d.Pairs[i].Executions)
 	}
-	report := newReporter(o.Progress, progress)
+	report := &reporter{tell: o.Progress, now: progress}
 	previous := o.Previous.byHash()
 	for i := range d.Pairs {
 		hash := inputHash(&d.Pairs[i], p.Column, parameters)
@@ -81,11 +80,13 @@ func Analyze(d *dataset.Dataset, p Parameters, o Options) (*Document, error) {
 // analyzePair analyzes one pair, or reuses its old result; nil: there is none with its hash.
 func analyzePair(pair *dataset.Pair, p Parameters, o Options, old *Pair, hash string,
 	report *reporter) Pair {
-	report.pair(pair.Key.String())
 	if old != nil {
 		why := old.holds(pair, p)
 		if why == nil {
-			report.reused(len(pair.Executions))
+			report.change(func(p *Progress) {
+				p.Executions += len(pair.Executions)
+				p.Reused += len(pair.Executions)
+			})
 			return *old
 		}
 		if o.Damaged != nil {
@@ -96,7 +97,7 @@ func analyzePair(pair *dataset.Pair, p Parameters, o Options, old *Pair, hash st
 	w.result.InputHash = hash
 	parallel.Each(len(pair.Executions), o.Workers, func(i int) {
 		w.analyze(i, p)
-		report.done()
+		report.change(func(p *Progress) { p.Executions++ })
 	})
 	return w.finish(p, o)
 }
@@ -151,16 +152,6 @@ type reporter struct {
 	mutex sync.Mutex
 	tell  func(Progress)
 	now   Progress
-}
-
-func newReporter(tell func(Progress), start Progress) *reporter {
-	return &reporter{tell: tell, now: start}
-}
-
-func (r *reporter) pair(name string) { r.change(func(p *Progress) { p.Pair = name }) }
-func (r *reporter) done()            { r.change(func(p *Progress) { p.Executions++ }) }
-func (r *reporter) reused(n int) {
-	r.change(func(p *Progress) { p.Executions += n; p.Reused += n })
 }
 
 func (r *reporter) change(by func(*Progress)) {

@@ -12,15 +12,6 @@ import (
 	"slices"
 )
 
-// Dependence is the lag-1 autocorrelation of a segment.
-type Dependence struct {
-	// Lag1 is sum (x[i]-m)(x[i+1]-m) / sum (x[i]-m)^2, m the mean (R: acf(x)$acf[2]), between -1
-	// and 1. NaN for fewer than three values and for constant ones.
-	Lag1 float64
-	// Dependent reports whether |Lag1| exceeds 2.576/sqrt(n), the 99% bound for independent values.
-	Dependent bool
-}
-
 // quantile995 is the 99.5% quantile of the normal distribution.
 const quantile995 = 2.5758293035489
 
@@ -28,11 +19,13 @@ const quantile995 = 2.5758293035489
 // segment dependent.
 const shortest = 30
 
-// Of computes the result for one segment.
-func dependenceOf(x []float64) Dependence {
-	r := Dependence{Lag1: math.NaN()}
+// dependenceOf returns the lag-1 autocorrelation of a segment, sum (x[i]-m)(x[i+1]-m) / sum
+// (x[i]-m)^2, m the mean (R: acf(x)$acf[2]), between -1 and 1; NaN for fewer than three values and
+// for constant ones. dependent reports whether its size exceeds 2.576/sqrt(n), the 99% bound for
+// independent values.
+func dependenceOf(x []float64) (lag1 float64, dependent bool) {
 	if len(x) < 3 || slices.Min(x) == slices.Max(x) {
-		return r
+		return math.NaN(), false
 	}
 	mean := 0.0
 	for _, v := range x {
@@ -46,9 +39,8 @@ func dependenceOf(x []float64) Dependence {
 		}
 	}
 	if !(square > 0) || math.IsInf(square, 0) {
-		return r
+		return math.NaN(), false
 	}
-	r.Lag1 = product / square
-	r.Dependent = len(x) >= shortest && math.Abs(r.Lag1) > quantile995/math.Sqrt(float64(len(x)))
-	return r
+	lag1 = product / square
+	return lag1, len(x) >= shortest && math.Abs(lag1) > quantile995/math.Sqrt(float64(len(x)))
 }

@@ -183,12 +183,12 @@ type Georges struct {
 	CoV       Real `json:"cov"`
 }
 
-// Cores is the result of the per-core cycle counts: see Migrations.
+// Cores is the result of the per-core cycle counts: see findMigrations.
 type Cores struct {
-	Main   int         `json:"main"`
-	Share  float64     `json:"share"`
-	Spread float64     `json:"spread"`
-	Moves  []Migration `json:"moves"`
+	Main   int         `json:"main"`   // the most frequent main core over the iterations; -1: none
+	Share  float64     `json:"share"`  // of the iterations whose main core is Main
+	Spread float64     `json:"spread"` // share of the iterations without a main core
+	Moves  []Migration `json:"moves"`  // in order
 }
 
 // Warning is a circumstance that weakens a result, with a remedy.

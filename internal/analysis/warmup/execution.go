@@ -121,9 +121,11 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 		r.Level = levelOf(s, outliers, r.Steady.Ranges)
 		r.Steady.Mean = r.Level.Value
 	}
-	g := DefaultGeorges.Find(s.values)
-	r.Georges = Georges{Found: g.Found, Iteration: g.Iteration, CoV: Real(g.CoV)}
-	r.Cores = newCores(s)
+	r.Georges = georges(s.values, georgesWindow, georgesThreshold)
+	if len(s.cycles) > 0 {
+		cores := findMigrations(s.cores, s.cycles)
+		r.Cores = &cores
+	}
 	return r
 }
 
@@ -153,11 +155,11 @@ func describe(found, segments []changepoint.Segment, kept []float64, rule classi
 	bounds := rule.Bounds(segments)
 	for i, f := range found {
 		s := segments[i]
-		d := dependenceOf(kept[f.Start:f.End])
+		lag1, dependent := dependenceOf(kept[f.Start:f.End])
 		described[i] = Segment{
 			Start: s.Start, End: s.End, Values: f.End - f.Start, Mean: s.Mean, Variance: s.Variance,
 			Equivalent: i == len(found)-1 || rule.Equivalent(s, bounds),
-			Lag1:       Real(d.Lag1), Dependent: d.Dependent,
+			Lag1:       Real(lag1), Dependent: dependent,
 		}
 	}
 	return described
@@ -182,17 +184,4 @@ func newSteady(s *series, segments []changepoint.Segment, class classify.Class, 
 		r.Seconds = Real(math.NaN())
 	}
 	return r
-}
-
-// newCores examines the per-core cycles; nil when there are none.
-func newCores(s *series) *Cores {
-	if len(s.cycles) == 0 {
-		return nil
-	}
-	m := findMigrations(s.cores, s.cycles)
-	c := &Cores{Main: m.Main, Share: m.Share, Spread: m.Spread, Moves: m.Moves}
-	if c.Moves == nil {
-		c.Moves = []Migration{}
-	}
-	return c
 }

@@ -6,40 +6,28 @@ package warmup
 
 import "math"
 
-// GeorgesRule holds the parameters of the rule.
-type GeorgesRule struct {
-	Window    int     // k
-	Threshold float64 // of standard deviation over mean
-}
+// The more conservative of the thresholds that Georges et al. suggest, with their window of ten.
+const (
+	georgesWindow    = 10
+	georgesThreshold = 0.01 // of standard deviation over mean
+)
 
-// DefaultGeorges is the more conservative of the thresholds that Georges et al. suggest, with their
-// window of ten.
-var DefaultGeorges = GeorgesRule{Window: 10, Threshold: 0.01}
-
-// GeorgesResult is the result of the rule.
-type GeorgesResult struct {
-	Found bool
-	// Iteration is the first iteration, from 1, of the first steady window.
-	Iteration int
-	// CoV is that window's coefficient of variation; if none was found, the minimum over all
-	// windows (NaN when there is no full window with a nonzero mean).
-	CoV float64
-}
-
-// Find applies the rule to the iterations of one execution. It uses the sample standard deviation
-// (n-1). A window whose mean is 0 is not steady.
-func (r GeorgesRule) Find(values []float64) GeorgesResult {
+// georges applies the rule to the iterations of one execution. CoV is the coefficient of variation
+// of the first steady window; if none was found, the minimum over all windows (NaN when there is no
+// full window with a nonzero mean). It uses the sample standard deviation (n-1). A window whose mean
+// is 0 is not steady.
+func georges(values []float64, window int, threshold float64) Georges {
 	least := math.NaN()
-	for from := 0; r.Window > 1 && from+r.Window <= len(values); from++ {
-		cov := variation(values[from : from+r.Window])
-		if cov < r.Threshold {
-			return GeorgesResult{Found: true, Iteration: from + 1, CoV: cov}
+	for from := 0; window > 1 && from+window <= len(values); from++ {
+		cov := variation(values[from : from+window])
+		if cov < threshold {
+			return Georges{Found: true, Iteration: from + 1, CoV: Real(cov)}
 		}
 		if !(least <= cov) {
 			least = cov
 		}
 	}
-	return GeorgesResult{CoV: least}
+	return Georges{CoV: Real(least)}
 }
 
 // variation is the coefficient of variation of a window.

@@ -14,8 +14,7 @@ type Groups struct {
 	Low    float64 // mean of the lower group
 	High   float64
 	Middle float64 // of the gap between them
-	OfLow  int     // values
-	OfHigh int
+	OfHigh int     // values of the higher group
 }
 
 const (
@@ -47,7 +46,7 @@ func GroupsOf(values []float64, least int) (g Groups, ok bool) {
 	if cut == 0 {
 		return g, false
 	}
-	g = Groups{arith.Mean(x[:cut]), arith.Mean(x[cut:]), (x[cut-1] + x[cut]) / 2, cut, len(x) - cut}
+	g = Groups{arith.Mean(x[:cut]), arith.Mean(x[cut:]), (x[cut-1] + x[cut]) / 2, len(x) - cut}
 	squares := 0.0
 	for i, v := range x {
 		center := g.Low

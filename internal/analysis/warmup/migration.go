@@ -6,7 +6,6 @@ package warmup
 // A single-threaded program appears as one core with many cycles and others with very few; a change
 // of that core between two iterations is a migration. Iterations in which no core has most of the
 // cycles (several threads, or a migration during the iteration) have no main core and are skipped.
-// delimit a migration.
 
 // Migration is a change of the main core between two iterations.
 type Migration struct {
@@ -15,25 +14,13 @@ type Migration struct {
 	To        int `json:"to"`
 }
 
-// Migrations is the result of Find.
-type Migrations struct {
-	// Main is the most frequent main core over the iterations; -1 if there is none.
-	Main int
-	// Share is the share of the iterations whose main core is Main.
-	Share float64
-	// Spread is the share of the iterations without a main core.
-	Spread float64
-	// Moves lists the migrations in order.
-	Moves []Migration
-}
-
 // mostly is the minimum share of an iteration's cycles on its main core.
 const mostly = 0.5
 
-// Find examines cycles[core][iteration]; names holds the number of each core. All cores have the
-// same number of iterations.
-func findMigrations(names []int, cycles [][]uint64) Migrations {
-	r := Migrations{Main: -1}
+// findMigrations examines cycles[core][iteration]; names holds the number of each core. All cores
+// have the same number of iterations.
+func findMigrations(names []int, cycles [][]uint64) Cores {
+	r := Cores{Main: -1, Moves: []Migration{}}
 	if len(cycles) == 0 || len(cycles[0]) == 0 {
 		return r
 	}

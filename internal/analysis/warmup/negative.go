@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 )
 
@@ -79,16 +80,10 @@ func centre(values []float64) (median, mad float64) {
 	if len(values) < leastRounds {
 		return 0, 0
 	}
-	median = middle(values)
+	median = arith.MedianOf(values)
 	deviations := make([]float64, len(values))
 	for i, v := range values {
 		deviations[i] = math.Abs(v - median)
 	}
-	return median, middle(deviations)
-}
-
-func middle(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return median, arith.MedianOf(deviations)
 }
