@@ -114,7 +114,7 @@ func TestHoldFollowsNoLink(t *testing.T) {
 			toml = "x.toml"
 		}
 		a := testApp(t)
-		a.fsys = durable.OS()
+		a.fsys, a.uid = durable.OS(), 0
 		r := runApp(a, "hold", toml)
 		made, err := os.ReadDir(other)
 		must.Be(t, r.code != exitOK && err == nil && len(made) == 0, r.text(), err, made)
