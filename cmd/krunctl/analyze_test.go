@@ -33,23 +33,28 @@ func iterations(seed uint64, slow, n int) []int64 {
 // inconsistent with a crash, and one without executions.
 func krunFile(t *testing.T, dir string) string {
 	t.Helper()
-	execution := func(seed uint64, slow int) []float64 {
-		var s []float64
-		for _, ns := range iterations(seed, slow, 400) {
-			s = append(s, float64(ns/1000)/1e6)
-		}
-		return s
+	execution := func(seed uint64, slow int) []float64 { return seconds(seed, slow, 400) }
+	return krunResults(t, filepath.Join(dir, "test_results.json"), map[string][][]float64{
+		"fasta:PyPy:default-python":     {execution(1, 30), execution(2, 31), execution(3, 40)},
+		"nbody:C:default-c":             {execution(4, 0), execution(5, 20), {}},
+		"richards:HHVM:default-php\x1b": {},
+	})
+}
+
+// seconds are iterations in seconds, with the digits that Krun writes.
+func seconds(seed uint64, slow, n int) []float64 {
+	var s []float64
+	for _, ns := range iterations(seed, slow, n) {
+		s = append(s, float64(ns/1000)/1e6)
 	}
-	file := map[string]any{
-		"audit": map[string]string{"uname": "Linux bencher5 3.16"},
-		"wallclock_times": map[string][][]float64{
-			"fasta:PyPy:default-python":     {execution(1, 30), execution(2, 31), execution(3, 40)},
-			"nbody:C:default-c":             {execution(4, 0), execution(5, 20), {}},
-			"richards:HHVM:default-php\x1b": {},
-		},
-	}
-	text := must.Get(json.Marshal(file))(t)
-	name := filepath.Join(dir, "test_results.json")
+	return s
+}
+
+// krunResults writes a file of Krun.
+func krunResults(t *testing.T, name string, times map[string][][]float64) string {
+	t.Helper()
+	text := must.Get(json.Marshal(map[string]any{"wallclock_times": times,
+		"audit": map[string]string{"uname": "Linux bencher5 3.16"}}))(t)
 	must.Do(t, os.WriteFile(name, text, 0o644))
 	return name
 }

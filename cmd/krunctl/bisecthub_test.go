@@ -49,11 +49,10 @@ func (l *lab) Sleep(ctx context.Context, d time.Duration) error {
 	case n == nil:
 		l.t.Fatal("krunctl waits, and the queue is empty")
 	case l.wall == nil:
-		must.Get(
-			l.hub.machines["lab1"].Ship(ctx, api.Ship{Experiment: &api.ShippedExperiment{ID: n.Experiment,
-				Name: n.Name, ConfigHash: strings.Repeat("0", 64), Progress: api.Progress{Slots: 10, Left: 10,
-					Ended: true, Reason: "the machine is unfit"}}}, nil),
-		)(l.t)
+		must.Get(l.hub.machines["lab1"].Ship(ctx,
+			api.Ship{Experiment: &api.ShippedExperiment{ID: n.Experiment, Name: n.Name,
+				ConfigHash: strings.Repeat("0", 64), Progress: api.Progress{Slots: 10, Left: 10, Ended: true,
+					Reason: "the machine is unfit"}}}, nil))(l.t)
 	default:
 		l.hub.run(l.t, "lab1", n, l.wall)
 	}

@@ -126,21 +126,17 @@ var faults = []fault{
 		damage: func(b *builder) { b.must(os.Remove(b.recordPath(3, 1))) },
 		codes:  []integrity.Code{integrity.RecordLost}, rows: 11,
 	},
-	{
-		name: "lost records of both attempts", make: mixed, damage: func(b *builder) {
-			b.must(os.Remove(b.recordPath(3, 1)))
-			b.must(os.Remove(b.recordPath(3, 2)))
-		}, codes: []integrity.Code{integrity.RecordLost, integrity.RecordLost}, mended: true, rows: 8,
-	},
-	{
-		name: "all records lost", make: mixed, damage: func(b *builder) {
-			for slot, attempts := range []int{1, 1, 1, 2, 1} {
-				for attempt := range attempts {
-					b.must(os.Remove(b.recordPath(slot, attempt+1)))
-				}
+	{name: "lost records of both attempts", make: mixed, damage: func(b *builder) {
+		b.must(os.Remove(b.recordPath(3, 1)))
+		b.must(os.Remove(b.recordPath(3, 2)))
+	}, codes: []integrity.Code{integrity.RecordLost, integrity.RecordLost}, mended: true, rows: 8},
+	{name: "all records lost", make: mixed, damage: func(b *builder) {
+		for slot, attempts := range []int{1, 1, 1, 2, 1} {
+			for attempt := range attempts {
+				b.must(os.Remove(b.recordPath(slot, attempt+1)))
 			}
-		}, codes: slices.Repeat([]integrity.Code{integrity.RecordLost}, 6), mended: true,
-	},
+		}
+	}, codes: slices.Repeat([]integrity.Code{integrity.RecordLost}, 6), mended: true},
 	{
 		name: "a slot behind its record", make: complete,
 		damage: func(b *builder) { b.finish(3, schedule.Outstanding) },
@@ -151,67 +147,53 @@ var faults = []fault{
 		damage: func(b *builder) { b.finish(0, schedule.Error); b.finish(2, schedule.Completed) },
 		codes:  []integrity.Code{integrity.OutcomeDiffers, integrity.OutcomeDiffers}, mended: true, rows: 11,
 	},
-	{
-		name: "a crash between record and slot", make: mixed, damage: func(b *builder) {
-			slot, err := b.sched.Current()
-			b.must(err)
-			b.append(b.record(slot, results.Completed))
-		}, mended: true, rows: 15,
-	},
-	{
-		name: "leftovers", make: complete, damage: func(b *builder) {
-			b.must(os.WriteFile(b.path("results/0000007-001.json.gz.tmp"), nil, 0o644))
-			b.must(os.WriteFile(b.path("config.toml.tmp"), nil, 0o644))
-		}, codes: []integrity.Code{integrity.Leftover, integrity.Leftover}, mended: true, rows: 28,
-	},
+	{name: "a crash between record and slot", make: mixed, damage: func(b *builder) {
+		slot, err := b.sched.Current()
+		b.must(err)
+		b.append(b.record(slot, results.Completed))
+	}, mended: true, rows: 15},
+	{name: "leftovers", make: complete, damage: func(b *builder) {
+		b.must(os.WriteFile(b.path("results/0000007-001.json.gz.tmp"), nil, 0o644))
+		b.must(os.WriteFile(b.path("config.toml.tmp"), nil, 0o644))
+	}, codes: []integrity.Code{integrity.Leftover, integrity.Leftover}, mended: true, rows: 28},
 	{
 		name: "lost configuration", make: complete,
 		damage: func(b *builder) { b.must(os.Remove(b.path("config.toml"))) },
 		codes:  []integrity.Code{integrity.ConfigMissing}, mended: true, rows: 28,
 	},
-	{
-		name: "changed configuration and a damaged slot", make: complete, damage: func(b *builder) {
-			b.must(os.WriteFile(b.path("config.toml"), []byte(strings.ReplaceAll(b.cfg.Text, "executions = 2",
-				"executions = 3")), 0o644))
-			b.flipSlot(4)
-		}, codes: []integrity.Code{integrity.SlotDamaged, integrity.ConfigDiffers}, mended: true, rows: 28,
-	},
-	{
-		name: "everything at once", make: mixed, damage: func(b *builder) {
-			b.must(os.Remove(b.path("config.toml")))
-			b.flipHeaders()
-			b.flipSlot(1)
-			b.flip(b.recordPath(0, 1), 60)
-		}, codes: []integrity.Code{integrity.RecordDamaged, integrity.ConfigMissing,
-			integrity.HeadersDamaged}, mended: true, rows: 7,
-	},
-	{
-		name: "foreign files", make: complete, damage: func(b *builder) {
-			b.must(os.WriteFile(b.path("results/notes.txt"), nil, 0o644))
-			b.must(os.WriteFile(b.path("draft"), nil, 0o644))
-		}, codes: []integrity.Code{integrity.Foreign, integrity.Foreign}, rows: 28,
-	},
-	{
-		name: "completed twice", make: complete, damage: func(b *builder) {
-			slot, err := b.sched.Slot(0)
-			b.must(err)
-			slot.Attempts = 2
-			b.append(b.record(slot, results.Completed))
-		}, codes: []integrity.Code{integrity.CompletedTwice, integrity.RecordAhead}, rows: 28,
-	},
-	{
-		name: "records of another experiment", make: mixed, damage: func(b *builder) {
-			slot, err := b.sched.Slot(6)
-			b.must(err)
-			slot.Index, slot.Attempts = 99, 1
-			rec := b.record(slot, results.Error)
-			rec.ConfigHash = strings.Repeat("ab", 32)
-			b.append(rec)
-			slot.Index, slot.Key = 7, b.cfg.Keys()[0]
-			b.append(b.record(slot, results.Error))
-		}, codes: []integrity.Code{integrity.RecordDiffers, integrity.SlotBehind, integrity.RecordStray,
-			integrity.RecordConfig},
-	},
+	{name: "changed configuration and a damaged slot", make: complete, damage: func(b *builder) {
+		b.must(os.WriteFile(b.path("config.toml"), []byte(strings.ReplaceAll(b.cfg.Text, "executions = 2",
+			"executions = 3")), 0o644))
+		b.flipSlot(4)
+	}, codes: []integrity.Code{integrity.SlotDamaged, integrity.ConfigDiffers}, mended: true, rows: 28},
+	{name: "everything at once", make: mixed, damage: func(b *builder) {
+		b.must(os.Remove(b.path("config.toml")))
+		b.flipHeaders()
+		b.flipSlot(1)
+		b.flip(b.recordPath(0, 1), 60)
+	}, codes: []integrity.Code{integrity.RecordDamaged, integrity.ConfigMissing,
+		integrity.HeadersDamaged}, mended: true, rows: 7},
+	{name: "foreign files", make: complete, damage: func(b *builder) {
+		b.must(os.WriteFile(b.path("results/notes.txt"), nil, 0o644))
+		b.must(os.WriteFile(b.path("draft"), nil, 0o644))
+	}, codes: []integrity.Code{integrity.Foreign, integrity.Foreign}, rows: 28},
+	{name: "completed twice", make: complete, damage: func(b *builder) {
+		slot, err := b.sched.Slot(0)
+		b.must(err)
+		slot.Attempts = 2
+		b.append(b.record(slot, results.Completed))
+	}, codes: []integrity.Code{integrity.CompletedTwice, integrity.RecordAhead}, rows: 28},
+	{name: "records of another experiment", make: mixed, damage: func(b *builder) {
+		slot, err := b.sched.Slot(6)
+		b.must(err)
+		slot.Index, slot.Attempts = 99, 1
+		rec := b.record(slot, results.Error)
+		rec.ConfigHash = strings.Repeat("ab", 32)
+		b.append(rec)
+		slot.Index, slot.Key = 7, b.cfg.Keys()[0]
+		b.append(b.record(slot, results.Error))
+	}, codes: []integrity.Code{integrity.RecordDiffers, integrity.SlotBehind, integrity.RecordStray,
+		integrity.RecordConfig}},
 }
 
 func codes(t *testing.T, b *builder) []integrity.Code {

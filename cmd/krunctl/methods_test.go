@@ -15,34 +15,21 @@ import (
 // oddFile writes a file of Krun in which some keys cannot be judged.
 func oddFile(t *testing.T, dir string) string {
 	t.Helper()
-	execution := func(seed uint64, slow, n int) []float64 {
-		var s []float64
-		for _, ns := range iterations(seed, slow, n) {
-			s = append(s, float64(ns/1000)/1e6)
-		}
-		return s
-	}
-	slower := execution(9, 0, 900)
+	slower := seconds(9, 0, 900)
 	for i := range slower {
 		slower[i] *= 5
 	}
-	text := must.Get(json.Marshal(map[string]any{
-		"audit": map[string]string{"uname": "Linux bencher5 3.16"},
-		"wallclock_times": map[string][][]float64{
-			"alike:C:default-c": {execution(1, 30, 900), execution(2, 30, 900), execution(3, 32, 900)},
-			"constant:C:default-c": {slices.Repeat([]float64{0.25}, 400), slices.Repeat([]float64{0.25},
-				400)},
-			"one:C:default-c":   {execution(5, 20, 900), {}},
-			"short:C:default-c": {execution(6, 0, 40), execution(7, 0, 50)},
-			"unlike:C:default-c": {execution(8, 0, 900), slower, execution(10, 0, 800),
-				execution(11, 0, 30)},
-			"zero:C:default-c":     {make([]float64, 400), make([]float64, 400)},
-			"none:C:default-c\x1b": {},
-		},
-	}))(t)
-	name := filepath.Join(dir, "odd_results.json")
-	must.Do(t, os.WriteFile(name, text, 0o644))
-	return name
+	return krunResults(t, filepath.Join(dir, "odd_results.json"), map[string][][]float64{
+		"alike:C:default-c": {seconds(1, 30, 900), seconds(2, 30, 900), seconds(3, 32, 900)},
+		"constant:C:default-c": {slices.Repeat([]float64{0.25}, 400), slices.Repeat([]float64{0.25},
+			400)},
+		"one:C:default-c":   {seconds(5, 20, 900), {}},
+		"short:C:default-c": {seconds(6, 0, 40), seconds(7, 0, 50)},
+		"unlike:C:default-c": {seconds(8, 0, 900), slower, seconds(10, 0, 800),
+			seconds(11, 0, 30)},
+		"zero:C:default-c":     {make([]float64, 400), make([]float64, 400)},
+		"none:C:default-c\x1b": {},
+	})
 }
 
 func TestMethodsGoldens(t *testing.T) {

@@ -197,11 +197,9 @@ func (a *app) judgeKeys(d *dataset.Dataset, o stabilityOptions) (*stability.Docu
 		return slices.ContainsFunc(p.Executions, func(e dataset.Execution) bool { return e.Calls == nil })
 	})
 	if o.p.Batch == 0 && unknown && slices.Contains(means, d.Format) {
-		doc.Problems = append(
-			doc.Problems,
+		doc.Problems = append(doc.Problems,
 			"recorded values are means of many calls but were treated as single calls: "+
-				"give the duration of an iteration with --batch, such as 100ms",
-		)
+				"give the duration of an iteration with --batch, such as 100ms")
 	}
 	return doc, err
 }

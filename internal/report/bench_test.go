@@ -67,11 +67,9 @@ func BenchmarkEvents(b *testing.B) {
 			e.Starts, wall.Ints = append(e.Starts, at), append(wall.Ints, ns)
 			for j := range int64(5) {
 				kind := []string{"gc", "compile", "gc", "deopt", "gc", "load"}[(int64(k)+j)%6]
-				e.Events = append(
-					e.Events,
-					results.Event{Kind: kind, TimeNS: at + j*ns/5, DurationNS: ns / 50,
-						Name: fmt.Sprintf("package.Class%d.method", k%300), Argument: new(int64(4))},
-				)
+				e.Events = append(e.Events, results.Event{Kind: kind, TimeNS: at + j*ns/5,
+					DurationNS: ns / 50, Name: fmt.Sprintf("package.Class%d.method", k%300),
+					Argument: new(int64(4))})
 			}
 			at += ns + 1e6
 		}

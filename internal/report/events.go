@@ -82,10 +82,8 @@ func eventsOf(r *results.Record) []MachineEvent {
 		}
 	}
 	for _, line := range r.Machine.KernelLog.Lines {
-		list = append(
-			list,
-			MachineEvent{At: iterationOf(r, line), Kind: KernelEvent, Text: "kernel: " + line},
-		)
+		list = append(list, MachineEvent{At: iterationOf(r, line), Kind: KernelEvent,
+			Text: "kernel: " + line})
 	}
 	for _, c := range verdict.Changes(r.Machine.Throttle) {
 		how := fmt.Sprintf("rose by %d", c.After-c.Before)

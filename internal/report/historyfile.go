@@ -85,10 +85,9 @@ func ReadMutes(fsys durable.FS, file string) ([]history.Mute, error) {
 		return nil, experiment.Usage(fmt.Errorf("--mutes: %s: %w", file, err))
 	}
 	if unknown := read.Undecoded(); len(unknown) > 0 {
-		return nil, experiment.Usage(
-			fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and "+
-				"reason", file, unknown[0]),
-		)
+		return nil,
+			experiment.Usage(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and "+
+				"reason", file, unknown[0]))
 	}
 	var list []history.Mute
 	for _, m := range document.Mute {

@@ -72,10 +72,8 @@ func similarityNotes(doc *similarity.Document) []string {
 		}
 		differs := func(n int) bool { return n != k.Compared }
 		if k.Averages != nil && slices.ContainsFunc(k.Lengths, differs) {
-			note(
-				"executions have different lengths; of each pair the first iterations count, %d of the "+
-					"shortest",
-				k.Compared)
+			note("executions have different lengths; of each pair the first iterations count, %d of the "+
+				"shortest", k.Compared)
 		}
 		notes = append(notes, leftOutNotes(k.Key, k.LeftOut)...)
 	}

@@ -48,13 +48,11 @@ func StabilityText(w io.Writer, doc *stability.Document) {
 		interval, "A/A test",
 	}, rows)
 	stabilityTotals(w, doc)
-	fmt.Fprint(
-		w,
+	fmt.Fprint(w,
 		"\nwarm-up: median (least-most) of the executions used. !: not stable before the longest warm-up "+
 			"(so many\n"+
 			"executions), or before the executions ended. ratio: mean of the shortened experiment to that "+
-			"of the full one.\n",
-	)
+			"of the full one.\n")
 	printIndented(w, stabilityNotes(doc))
 }
 

@@ -26,13 +26,8 @@ func (out *Console) Counters(d *summary.Counters) {
 			ratioText(k.Lowest), ratioText(k.Highest),
 		})
 	}
-	display.NarrowTable(
-		out.w, out.width, 1,
-		[]string{
-			"key", ">judged", ">violating", ">iterations", ">throttled", ">turbo", ">lowest", ">highest",
-		},
-		table,
-	)
+	display.NarrowTable(out.w, out.width, 1, []string{"key", ">judged", ">violating", ">iterations",
+		">throttled", ">turbo", ">lowest", ">highest"}, table)
 	if len(d.Violating) > 0 {
 		out.print("\n")
 	}

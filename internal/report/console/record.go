@@ -274,11 +274,8 @@ func endText(p results.Process) string {
 	var parts []string
 	switch {
 	case p.NotStarted != nil:
-		parts = append(
-			parts,
-			fmt.Sprintf("not started: %s: %s%s", p.NotStarted.Step, p.NotStarted.Text,
-				inBrackets(p.NotStarted.Errno)),
-		)
+		parts = append(parts, fmt.Sprintf("not started: %s: %s%s", p.NotStarted.Step, p.NotStarted.Text,
+			inBrackets(p.NotStarted.Errno)))
 	case p.Signal != "":
 		parts = append(parts, "by signal "+p.Signal)
 	case p.Exit != nil:
