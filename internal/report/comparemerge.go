@@ -18,7 +18,7 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	if text := programsText(r); text != "" {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(text))
 	}
-	fmt.Fprintf(&b, "**%s** (%s, %s for the table)\n\n", escapeMarkdown(compareHeadline(r)),
+	fmt.Fprintf(&b, "**%s** (%s, %s for the table)\n\n", escapeMarkdown(CompareAnswer(r)),
 		escapeMarkdown(compareTitle(r)), percentText(r.Confidence))
 	if null := nullText(r.NullArm); null != "" {
 		fmt.Fprintf(&b, "Null arm: %s.\n\n", escapeMarkdown(null))

@@ -73,7 +73,7 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 	p := comparePage{
 		Index: index, Result: r, Title: compareTitle(r), Before: partyFacts(r.Before),
 		After: partyFacts(r.After), Margin: compare.Percent(r.Margin), Null: nullText(r.NullArm),
-		Headline: compareHeadline(r), Notes: slices.Concat(methodNotes(r), keyNotes(r)), Version: version,
+		Headline: CompareAnswer(r), Notes: slices.Concat(methodNotes(r), keyNotes(r)), Version: version,
 	}
 	for _, v := range verdictOrder {
 		p.Verdicts = append(p.Verdicts, verdictCount{string(v), verdictSlug(v), verdictSigns[v], r.Counts[v]})
@@ -129,9 +129,6 @@ func nullText(n *compare.NullArm) string {
 	}
 	return partyText(n.Party) + " shows no difference"
 }
-
-// CompareAnswer is a comparison in a sentence.
-func CompareAnswer(r *compare.Result) string { return compareHeadline(r) }
 
 // CompareSVG returns the picture of the effects, for a page.
 func CompareSVG(r *compare.Result) (template.HTML, error) {

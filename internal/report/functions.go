@@ -32,7 +32,7 @@ func (s *site) functions() template.FuncMap {
 		"clause":   firstClause,
 		"arms":     comparisonFile,
 		"arm":      func(p compare.Party) string { return p.Arm },
-		"headline": compareHeadline,
+		"headline": CompareAnswer,
 		"answers":  compareAnswers, "groupCaption": groupCaption, "rowNoun": rowNoun, "groupRows": groupRows,
 		"groupPicture": CompareSVG,
 		"plural":       display.Count,

@@ -105,8 +105,8 @@ func HistoryTable(h *history.History, base string) Table {
 		for j := range k.Changes {
 			c := &k.Changes[j]
 			t.Rows = append(t.Rows, cells(historyKey(k), changeText(c.Ratio, c.Low, c.High),
-				levelText(c.Before, base), levelText(c.After, base), HistoryCulprit(h, c),
-				h.Versions[c.Found].Label, historyNote(k, c)))
+				levelText(c.Before, base), levelText(c.After, base),
+				culprits(h, c.First, c.Version, c.Last), h.Versions[c.Found].Label, historyNote(k, c)))
 		}
 		if len(k.Changes) == 0 {
 			t.Rows = append(t.Rows,
@@ -151,11 +151,7 @@ func detectableText(k *history.KeyHistory) string {
 	return fmt.Sprintf("a change of %.2g%% would be found within 5 versions", 100*k.Detectable)
 }
 
-// HistoryCulprit is the range of versions of which one made the change.
-func HistoryCulprit(h *history.History, c *history.Change) string {
-	return culprits(h, c.First, c.Version, c.Last)
-}
-
+// culprits is the range of versions of which one made a change.
 func culprits(h *history.History, from, version, to int) string {
 	first, last := h.Versions[from].Label, h.Versions[to].Label
 	switch {
@@ -240,9 +236,6 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 		change_ratio=c.ratio change_low=c.low change_high=c.high culprit_first=c.culprit_first
 		culprit_last=c.culprit_last found=c.found_with muted=c.muted`, false, rows))
 }
-
-// HistoryJSON writes the document of docs/output.md.
-func HistoryJSON(w io.Writer, h *history.History) error { return writeJSON(w, h) }
 
 // HistoryFigure is a static plot of a key over the versions: the value of each with its interval,
 // the levels, and the changes with the versions that may have made them.

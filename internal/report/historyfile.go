@@ -23,7 +23,7 @@ func WriteHistory(w io.Writer, h *history.History, format, unit string, alerts b
 	case "csv":
 		return HistoryCSV(w, h)
 	case "json":
-		return HistoryJSON(w, h)
+		return writeJSON(w, h) // the document of docs/output.md
 	case "html":
 		return HistoryPage(w, h, unit, display.Version())
 	case "svg", "pdf", "png":
@@ -78,20 +78,15 @@ func ReadMutes(fsys durable.FS, file string) ([]history.Mute, error) {
 		return nil, fmt.Errorf("read --mutes: %w", err)
 	}
 	var document struct {
-		Mute []struct{ Key, Version, Reason string } `toml:"mute"`
+		Mute []history.Mute `toml:"mute"`
 	}
 	read, err := toml.NewDecoder(bytes.NewReader(text)).Decode(&document)
 	if err != nil {
 		return nil, experiment.Usage(fmt.Errorf("--mutes: %s: %w", file, err))
 	}
 	if unknown := read.Undecoded(); len(unknown) > 0 {
-		return nil,
-			experiment.Usage(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version and "+
-				"reason", file, unknown[0]))
+		return nil, experiment.Usage(fmt.Errorf("--mutes: %s: %s is not known; a [[mute]] has key, version "+
+			"and reason", file, unknown[0]))
 	}
-	var list []history.Mute
-	for _, m := range document.Mute {
-		list = append(list, history.Mute{Key: m.Key, Version: m.Version, Reason: m.Reason})
-	}
-	return list, nil
+	return document.Mute, nil
 }

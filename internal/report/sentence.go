@@ -35,8 +35,8 @@ func compareAnswers(r *compare.Result) []string {
 	return answers
 }
 
-// compareHeadline is the first of them.
-func compareHeadline(r *compare.Result) string { return strings.Join(compareAnswers(r), "; ") }
+// CompareAnswer is a comparison in one line.
+func CompareAnswer(r *compare.Result) string { return strings.Join(compareAnswers(r), "; ") }
 
 // answer makes the sentence about one level.
 type answer struct {
