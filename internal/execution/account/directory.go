@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/sysroot"
 )
 
 // directory is an open directory. Its methods take names of entries, never paths.
@@ -16,7 +18,7 @@ const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CL
 // openRoot opens the directory in which a walk begins. krund chose its path, so it may contain
 // symbolic links: on Debian /var/spool/mail is one.
 func openRoot(name string) (*directory, error) {
-	return opened(uninterrupted(func() (int, error) {
+	return opened(sysroot.Uninterrupted(func() (int, error) {
 		return unix.Open(name, openFlags&^unix.O_NOFOLLOW, 0)
 	}))
 }
@@ -32,7 +34,7 @@ func (d *directory) fd() int { return int(d.file.Fd()) }
 
 // open opens a directory in this one, on the same mount.
 func (d *directory) open(name string) (*directory, error) {
-	return opened(uninterrupted(func() (int, error) { return openBelow(d.fd(), name) }))
+	return opened(sysroot.Uninterrupted(func() (int, error) { return openBelow(d.fd(), name) }))
 }
 
 // openOnDevice is openBelow where the system does not tell mounts apart: it refuses another device
@@ -65,26 +67,26 @@ func (d *directory) read(n int) ([]string, error) {
 
 func (d *directory) stat() (unix.Stat_t, error) {
 	var st unix.Stat_t
-	_, err := uninterrupted(func() (int, error) { return 0, unix.Fstat(d.fd(), &st) })
+	_, err := sysroot.Uninterrupted(func() (int, error) { return 0, unix.Fstat(d.fd(), &st) })
 	return st, err
 }
 
 // lstat describes an entry, not what a symbolic link points to.
 func (d *directory) lstat(name string) (unix.Stat_t, error) {
 	var st unix.Stat_t
-	_, err := uninterrupted(func() (int, error) {
+	_, err := sysroot.Uninterrupted(func() (int, error) {
 		return 0, unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	})
 	return st, err
 }
 
 func (d *directory) unlink(name string, flags int) error {
-	_, err := uninterrupted(func() (int, error) { return 0, unix.Unlinkat(d.fd(), name, flags) })
+	_, err := sysroot.Uninterrupted(func() (int, error) { return 0, unix.Unlinkat(d.fd(), name, flags) })
 	return err
 }
 
 func (d *directory) rename(name string, to *directory, newName string) error {
-	_, err := uninterrupted(func() (int, error) {
+	_, err := sysroot.Uninterrupted(func() (int, error) {
 		return 0, unix.Renameat(d.fd(), name, to.fd(), newName)
 	})
 	return err
@@ -101,13 +103,4 @@ func bare(err error) error {
 		return call.Err
 	}
 	return err
-}
-
-func uninterrupted(call func() (int, error)) (int, error) {
-	for {
-		n, err := call()
-		if !errors.Is(err, unix.EINTR) {
-			return n, err
-		}
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/sysroot"
 )
 
 // openBelow opens a directory inside another, on the same mount. openat2 also recognizes mounts
@@ -40,7 +42,7 @@ func (d *directory) permitWriting() {
 }
 
 func subvolumeFlags(fd int, request uint, flags *uint64) error {
-	_, err := uninterrupted(func() (int, error) {
+	_, err := sysroot.Uninterrupted(func() (int, error) {
 		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request),
 			uintptr(unsafe.Pointer(flags)))
 		if errno != 0 {
@@ -63,7 +65,7 @@ func (d *directory) directories() ([]string, error) {
 	buffer := make([]byte, size)
 	var names []string
 	for len(names) == 0 {
-		n, err := uninterrupted(func() (int, error) { return unix.Getdents(d.fd(), buffer) })
+		n, err := sysroot.Uninterrupted(func() (int, error) { return unix.Getdents(d.fd(), buffer) })
 		if err != nil || n == 0 {
 			return nil, err
 		}

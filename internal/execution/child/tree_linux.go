@@ -117,13 +117,10 @@ func (t *processTree) killMain(limit int64) {
 	}
 	// It is dead but keeps its number until it is reaped, so the group of that number is its own.
 	_ = unix.Kill(-t.main, unix.SIGKILL)
-	for {
-		_, err := unix.Wait4(t.main, &t.status, unix.WALL, &t.rusage)
-		if !errors.Is(err, unix.EINTR) {
-			t.reaped = err == nil
-			return
-		}
-	}
+	_, err := sysroot.Uninterrupted(func() (int, error) {
+		return unix.Wait4(t.main, &t.status, unix.WALL, &t.rusage)
+	})
+	t.reaped = err == nil
 }
 
 // killRound kills the members that are alive and returns them, and reaps those that have ended.
@@ -189,13 +186,10 @@ const pauseTime = 20 * time.Millisecond
 
 // noChildren reports whether the daemon has no child at all, alive or dead.
 func noChildren() bool {
-	for {
-		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		return errors.Is(err, unix.ECHILD)
-	}
+	_, err := sysroot.Uninterrupted(func() (int, error) {
+		return 0, unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+	})
+	return errors.Is(err, unix.ECHILD)
 }
 
 // readProcs returns the processes of the machine.

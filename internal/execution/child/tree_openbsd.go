@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"krund/internal/machine/sysroot"
 )
 
 // cgroup stands for the control groups that this system does not have. It is always nil.
@@ -77,13 +79,10 @@ func (t *processTree) killAll() {
 		return
 	}
 	_ = unix.Kill(-t.main, unix.SIGKILL)
-	for {
-		_, err := unix.Wait4(t.main, &t.status, 0, &t.rusage)
-		if !errors.Is(err, unix.EINTR) {
-			t.reaped = err == nil
-			break
-		}
-	}
+	_, err := sysroot.Uninterrupted(func() (int, error) {
+		return unix.Wait4(t.main, &t.status, 0, &t.rusage)
+	})
+	t.reaped = err == nil
 	if t.killUser != nil {
 		if err := t.killUser(context.Background()); err != nil {
 			t.errs = append(t.errs, err.Error())

@@ -48,7 +48,7 @@ func (OS) ReadFile(path string) ([]byte, error) {
 		if len(data) == cap(data) {
 			data = append(data, 0)[:len(data)]
 		}
-		n, err := read(fd, data[len(data):cap(data)])
+		n, err := Uninterrupted(func() (int, error) { return syscall.Read(fd, data[len(data):cap(data)]) })
 		if err != nil {
 			return nil, &fs.PathError{Op: "read", Path: path, Err: err}
 		}
@@ -71,7 +71,7 @@ func (OS) WriteFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	n, err := write(fd, data)
+	n, err := Uninterrupted(func() (int, error) { return syscall.Write(fd, data) })
 	if err == nil && n != len(data) {
 		err = io.ErrShortWrite
 	}
@@ -129,29 +129,17 @@ func (OS) Rmdir(path string) error {
 }
 
 func open(path string, flag int) (int, error) {
-	for {
-		fd, err := syscall.Open(path, flag|syscall.O_CLOEXEC, 0)
-		if err == nil {
-			return fd, nil
-		}
-		if !errors.Is(err, syscall.EINTR) {
-			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
-		}
+	fd, err := Uninterrupted(func() (int, error) { return syscall.Open(path, flag|syscall.O_CLOEXEC, 0) })
+	if err != nil {
+		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
+	return fd, nil
 }
 
-func read(fd int, p []byte) (int, error) {
+// Uninterrupted makes a system call until no signal interrupts it.
+func Uninterrupted(call func() (int, error)) (int, error) {
 	for {
-		n, err := syscall.Read(fd, p)
-		if !errors.Is(err, syscall.EINTR) {
-			return n, err
-		}
-	}
-}
-
-func write(fd int, p []byte) (int, error) {
-	for {
-		n, err := syscall.Write(fd, p)
+		n, err := call()
 		if !errors.Is(err, syscall.EINTR) {
 			return n, err
 		}
