@@ -8,12 +8,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"iter"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -193,12 +193,7 @@ func machine(ctx context.Context, name, parent string, labs ...*lab) error {
 	if err != nil {
 		return err
 	}
-	d, err := directory.Create(durable.OS(), filepath.Join(parent, name+".krun"))
-	if err == nil {
-		header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
-			Order: "round-robin", Seed: 1}
-		err = schedule.Create(durable.OS(), d.Schedule(), header, *records, plan(*records))
-	}
+	d, err := planned(parent, name, *records)
 	for slot := 0; slot < *records && err == nil; slot++ {
 		file := filepath.Join(d.Results(), results.Name{Slot: slot, Attempt: 1}.String())
 		if err := os.WriteFile(file, content(name, int64(slot)), 0o644); err != nil {
@@ -228,15 +223,20 @@ func content(machine string, slot int64) []byte {
 	return bytes.Repeat(fmt.Appendf(nil, "%s %d\n", machine, slot), 1+int(slot*977%9000))
 }
 
-func plan(n int) iter.Seq[schedule.Slot] {
-	return func(yield func(schedule.Slot) bool) {
-		for i := range n {
-			k := key.Key{Benchmark: "b", VM: "C", Variant: "v"}
-			if !yield(schedule.Slot{Index: i, Key: k, Pexec: i + 1, Flag: schedule.Outstanding}) {
-				return
-			}
-		}
+// planned makes an experiment of n executions.
+func planned(parent, name string, n int) (directory.Directory, error) {
+	d, err := directory.Create(durable.OS(), filepath.Join(parent, name+".krun"))
+	if err != nil {
+		return d, err
 	}
+	header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
+		Order: "round-robin", Seed: 1}
+	slots := make([]schedule.Slot, n)
+	for i := range slots {
+		slots[i] = schedule.Slot{Index: i, Key: key.Key{Benchmark: "b", VM: "C", Variant: "v"}, Pexec: i + 1,
+			Flag: schedule.Outstanding}
+	}
+	return d, schedule.Create(durable.OS(), d.Schedule(), header, n, slices.Values(slots))
 }
 
 // TestKill kills the hub at random while machines ship: no record is lost, none is there twice.

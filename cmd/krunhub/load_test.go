@@ -15,15 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/durable"
-	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/ship"
 	"krund/internal/machine/sysroot"
-	"krund/internal/schedule"
 	"krund/rig/must"
 )
 
@@ -102,13 +99,7 @@ func (l *lab) memory() {
 func (l *lab) prepare(name, parent string) ship.Shipper {
 	admin := &api.Client{URL: "http://" + l.address, Token: l.token}
 	joined := must.Get(admin.Join(l.t.Context(), api.JoinRequest{Name: name}))(l.t)
-	d, err := directory.Create(durable.OS(), filepath.Join(parent, name+".krun"))
-	if err == nil {
-		header := schedule.Header{ConfigHash: strings.Repeat("c", 64), Created: "1970-01-01T00:00:07Z",
-			Order: "round-robin", Seed: 1}
-		err = schedule.Create(durable.OS(), d.Schedule(), header, *loadRecords, plan(*loadRecords))
-	}
-	must.Do(l.t, err)
+	d := must.Get(planned(parent, name, *loadRecords))(l.t)
 	random := rand.NewChaCha8([32]byte([]byte(fmt.Sprintf("%-32s", name))))
 	text := make([]byte, *loadBytes)
 	for slot := range *loadRecords {
