@@ -178,9 +178,8 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 			"has a wrong prefix", text)
 	}
 	makeInRoot(t, "uninstall", "PREFIX=/opt/krund", "DESTDIR="+root)
-	if left := installed(t, root); len(left) != 0 {
-		t.Errorf("make uninstall leaves %v", left)
-	}
+	left := installed(t, root)
+	must.Equal(t, len(left), 0, "make uninstall leaves", left)
 }
 
 // TestInstallHub: the hub is installed by a target of its own, and removed by another.
@@ -205,9 +204,8 @@ func TestInstallHub(t *testing.T) {
 	must.Be(t, err == nil && strings.Contains(string(unit), "\nExecStart=/opt/krund/bin/krunhub serve "), err,
 		unit)
 	makeInRoot(t, "uninstall-hub", "PREFIX=/opt/krund", "DESTDIR="+root)
-	if left := installed(t, root); len(left) != 0 {
-		t.Errorf("make uninstall-hub leaves %v", left)
-	}
+	left := installed(t, root)
+	must.Equal(t, len(left), 0, "make uninstall-hub leaves", left)
 }
 
 // TestInstalledExamples: each example runs from wherever it is copied to, or its mistakes are VMs

@@ -48,9 +48,8 @@ func TestMap(t *testing.T) {
 	pages := must.Get(filepath.Glob("../docs/*.md"))(t)
 	for _, page := range pages {
 		name := filepath.Base(page)
-		if n := strings.Count(index, "| ["+name+"]("+name+") |"); n != 1 && name != "README.md" {
-			t.Errorf("docs/README.md lists %s %d times", name, n)
-		}
+		n := strings.Count(index, "| ["+name+"]("+name+") |")
+		must.Be(t, n == 1 || name == "README.md", "docs/README.md lists", name, n, "times")
 		lines := strings.SplitN(prose(t, page), "\n", 4)
 		if must.Need(t, len(lines) == 4, page); !strings.HasPrefix(lines[2], "For ") {
 			t.Errorf("%s: its first line is %q, and does not say whom the page is for", page, lines[2])

@@ -1,11 +1,12 @@
 package runners
 
 import (
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
-	libkrun "krund/cgo"
 	"krund/rig/must"
 )
 
@@ -24,16 +25,6 @@ var inputCases = []struct {
 	{"C", "c", "#include <stdint.h>\nconst int krun_inputs = 1;\n" +
 		"int64_t run_iter(int n, int i) { return i % n; }\n", true},
 	{"old C", "c", "int run_iter(int n) { return n; }\n", false},
-}
-
-// columns returns the values of a user column by its name; nil without it.
-func columns(s libkrun.Series, name string) []int64 {
-	for _, c := range s.Columns {
-		if c.Name == name {
-			return c.Values
-		}
-	}
-	return nil
 }
 
 // TestInputs: inputs differ by iteration and follow from the seed, and equal results have equal
@@ -60,21 +51,21 @@ func TestInputs(t *testing.T) {
 			runner := map[string]string{"c": "runner", "python": "runner.py", "javascript": "runner.js"}
 			r := run{iterations: 8, argv: append(vm, filepath.Join(built, "runners", c.language,
 				runner[c.language]), file, "4")}
-			measure := func(seed string) libkrun.Series {
+			measure := func(seed string) ended {
 				r.env = []string{"KRUN_SEED=" + seed}
 				got := r.do(t)
 				must.Be(t, got.status == 0 && got.series.Done == 8, got)
-				return got.series
+				return got
 			}
 			first, again, other := measure("0000000001"), measure("0000000001"), measure("0000000002")
 			if !c.inputs {
-				must.Be(t, columns(first, "input") == nil && columns(first, "checksum") == nil, first.Columns)
+				must.Equal(t, len(first.series.Columns), 0, first.series.Columns)
 				return
 			}
-			inputs, sums := columns(first, "input"), columns(first, "checksum")
-			must.EqualList(t, columns(again, "input"), inputs)
-			must.EqualList(t, columns(again, "checksum"), sums)
-			must.Be(t, columns(other, "input")[0] != inputs[0], "the inputs of another seed", inputs)
+			inputs, sums := first.column(t, "input"), first.column(t, "checksum")
+			must.EqualList(t, again.column(t, "input"), inputs)
+			must.EqualList(t, again.column(t, "checksum"), sums)
+			must.Be(t, other.column(t, "input")[0] != inputs[0], "the inputs of another seed", inputs)
 			seen := map[int64]int64{}
 			for i, input := range inputs {
 				must.Be(t, input >= 0 && input < 1<<31, input)
@@ -82,10 +73,7 @@ func TestInputs(t *testing.T) {
 				must.Be(t, !known || sum == sums[i], "one result has two checksums", sums)
 				seen[input%4] = sums[i]
 			}
-			distinct := map[int64]bool{}
-			for _, sum := range seen {
-				distinct[sum] = true
-			}
+			distinct := slices.Compact(slices.Sorted(maps.Values(seen)))
 			must.Be(t, len(seen) > 1 && len(distinct) == len(seen), inputs, sums)
 		})
 	}

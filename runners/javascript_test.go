@@ -162,10 +162,8 @@ func testJavaScriptTrace(t *testing.T, vm string) {
 	must.Be(t, strings.Contains(e.stderr, "at third ("+file+":3:") &&
 		strings.Contains(e.stderr, "at run_iter ("+file+":4:"), "no trace", e.stderr)
 	lines := strings.Split(strings.TrimSpace(e.stderr), "\n")
-	if want := "runner.js: " + file + " raised an exception in run_iter: RangeError: third time"; lines[len(
-		lines)-1] != want {
-		t.Errorf("last line %q, want %q", lines[len(lines)-1], want)
-	}
+	want := "runner.js: " + file + " raised an exception in run_iter: RangeError: third time"
+	must.Equal(t, lines[len(lines)-1], want, "last line")
 }
 
 // testJavaScriptMeasure: krun_end reports a benchmark that ends the iteration itself, through the

@@ -26,10 +26,8 @@ func TestCommand(t *testing.T) {
 		{"command", "/usr/bin/tuned", "/b/ignored", "/usr/bin/tuned -a"},
 	} {
 		l, ok := Lookup(c.language)
-		if got := strings.Join(l.Command(c.program, []string{"-a"}, "/l", c.entry, -5), " "); !ok ||
-			got != c.want {
-			t.Errorf("%s: %q, want %q", c.language, got, c.want)
-		}
+		got := strings.Join(l.Command(c.program, []string{"-a"}, "/l", c.entry, -5), " ")
+		must.Be(t, ok && got == c.want, c.language, got, "want", c.want)
 		must.Be(t, slices.Contains(Names(), c.language), c.language, "is not in the names", Names())
 	}
 	program, _ := Lookup("go")

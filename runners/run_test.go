@@ -99,9 +99,8 @@ func (r run) do(t *testing.T) ended {
 		c.ExtraFiles = []*os.File{buffer.File()}
 	}
 	var exit *exec.ExitError
-	if err := c.Run(); err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
+	err := c.Run()
+	must.Need(t, err == nil || errors.As(err, &exit), err)
 	series := must.Get(buffer.Read())(t)
 	must.Be(t, len(series.Findings) <= 0, "findings", series.Findings)
 	must.Be(t, series.Pid == 0 || series.Pid == c.Process.Pid, "process", series.Pid, "attached, started",

@@ -139,9 +139,8 @@ func FuzzParse(f *testing.F) {
 		must.Need(t, len(r.WallNS) == iterations && len(plain.Wall) == iterations, len(r.WallNS), "times for",
 			iterations, "iterations")
 		for i, ns := range r.WallNS {
-			if d := float64(ns) - plain.Wall[i]*1e9; ns < 0 || d < -0.5 || d > 0.5 {
-				t.Fatalf("%g s became %d ns", plain.Wall[i], ns)
-			}
+			d := float64(ns) - plain.Wall[i]*1e9
+			must.Need(t, ns >= 0 && d >= -0.5 && d <= 0.5, plain.Wall[i], "s became", ns, "ns")
 		}
 		for _, c := range []struct{ got, plain [][]uint64 }{{r.CoreCycles, plain.Cycles},
 			{r.APERF, plain.APERF}, {r.MPERF, plain.MPERF}} {
@@ -199,10 +198,8 @@ func TestBounds(t *testing.T) {
 			_, _ = r.Write([]byte(test.stdout))
 			_, err := r.Result()
 			must.Refuse(t, err, test.want, "error", "in it")
-			if got := cap(r.walls) + cap(r.list) +
-				len(r.counts[1])*test.iterations; got > MaxCounts+test.iterations {
-				t.Errorf("room for %d numbers", got)
-			}
+			got := cap(r.walls) + cap(r.list) + len(r.counts[1])*test.iterations
+			must.Be(t, got <= MaxCounts+test.iterations, "room for", got, "numbers")
 		})
 	}
 }

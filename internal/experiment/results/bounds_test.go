@@ -70,10 +70,9 @@ func TestSeriesAreBounded(t *testing.T) {
 		r.Columns = append(r.Columns, results.Column{Name: "c", Kind: results.KindUser, Values: values})
 	}
 	fsys := crashfs.New("/r")
-	if err := results.NewAppender(fsys, "/r").Append(r); !errors.Is(err, results.ErrTooLarge) ||
-		len(fsys.Files()) != 0 {
-		t.Errorf("%v, and %d files", err, len(fsys.Files()))
-	}
+	err := results.NewAppender(fsys, "/r").Append(r)
+	must.Be(t, errors.Is(err, results.ErrTooLarge) && len(fsys.Files()) == 0, err, "and", len(fsys.Files()),
+		"files")
 	b := r.Bounded()
 	must.Be(t, b.Outcome == results.Error && b.Columns == nil && b.WallNS == nil &&
 		strings.Contains(b.Reasons[0], "too large to be read"), "outcome", b.Outcome, len(b.Columns),

@@ -84,10 +84,9 @@ func TestUnpack(t *testing.T) {
 	must.Be(t, errors.Is(err, refused) && len(list) == 0 && readErr == nil, err, "left", list, readErr)
 	for range 2 { // the second time as after a crash
 		path, err := s.Unpack(packed(t, 1000), "id", added, accept)
-		if want := []string{"id/benchmarks/b/bench.py", "id/x.toml"}; err != nil ||
-			path != filepath.Join(s.Dir, "id/x.toml") || !slices.Equal(s.files(t), want) {
-			t.Errorf("%s, %v: %q", path, err, s.files(t))
-		}
+		want := []string{"id/benchmarks/b/bench.py", "id/x.toml"}
+		must.Be(t, err == nil && path == filepath.Join(s.Dir, "id/x.toml") && slices.Equal(s.files(t), want),
+			path, err, s.files(t))
 	}
 }
 

@@ -282,9 +282,8 @@ func testFailedParts(t *testing.T, at string) {
 		got, _ := b.ask(t, m)
 		must.Need(t, got == "ab 0/1", m, "gets", got)
 		b.report(t, id, m, api.Progress{Slots: 2, Left: 2, Ended: true, Reason: "unfit"})
-		if want := []string{"running", "running", "failed"}[i]; !strings.HasPrefix(b.state(t, id), want) {
-			t.Errorf("%s: %s", want, b.state(t, id))
-		}
+		want := []string{"running", "running", "failed"}[i]
+		must.Be(t, strings.HasPrefix(b.state(t, id), want), want, b.state(t, id))
 	}
 	got, _ := b.ask(t, "lab4")
 	must.Equal(t, got, "", "a failed experiment is given to")

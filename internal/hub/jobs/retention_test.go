@@ -108,10 +108,9 @@ func testDelete(t *testing.T, at string) {
 	must.Fail(t, b.Delete(t.Context(), running, "ann"), database.ErrRuns, "one that waits")
 	must.Fail(t, b.Delete(t.Context(), "none", "ann"), database.ErrMissing, "one that does not exist")
 	must.Do(t, b.Delete(t.Context(), first, "ann"))
-	if text := b.log.String(); strings.Count(text, "deleted") != 1 || !strings.Contains(text, "by=ann") ||
-		!strings.Contains(text, "records=2") {
-		t.Errorf("log: %s", text)
-	}
+	text := b.log.String()
+	must.Be(t, strings.Count(text, "deleted") == 1 && strings.Contains(text, "by=ann") &&
+		strings.Contains(text, "records=2"), "log", text)
 	for _, table := range []string{"records", "files", "points", "reduced", "shares"} {
 		var n, left int
 		err := b.bench.DB.Read.QueryRowContext(t.Context(), `SELECT COUNT(*), COUNT(DISTINCT experiment) FROM `+

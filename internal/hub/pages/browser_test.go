@@ -84,9 +84,8 @@ func TestPagesInBrowser(t *testing.T) {
 				checkReading(t, p, name)
 			}
 		}
-		if c := p.complaints(); len(c) > 0 {
-			t.Errorf("at %d: %s", width, strings.Join(c, "\n"))
-		}
+		c := p.complaints()
+		must.Be(t, len(c) <= 0, "at", width, strings.Join(c, "\n"))
 	}
 }
 
@@ -209,9 +208,8 @@ func TestLive(t *testing.T) {
 	must.Be(t, after == "60 executions: 31 completed, 1 running, 28 to do" &&
 		said == "32 of 120 executions, 26 %, 2 failures", after, said)
 	must.Equal(t, focus, "/experiments/e1/report", "the focus went to")
-	if c := p.complaints(); len(c) > 0 {
-		t.Errorf("%s", strings.Join(c, "\n"))
-	}
+	c := p.complaints()
+	must.Be(t, len(c) <= 0, strings.Join(c, "\n"))
 }
 
 // TestWithoutScripts: the page is whole and says how to see progress.

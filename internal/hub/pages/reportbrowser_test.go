@@ -89,9 +89,8 @@ look()})`, nil) // for ever if the plot is not drawn
 	if p.eval(`!!document.querySelector("#table thead button")`, &sorted); !sorted {
 		t.Error("the script of the comparison does not run")
 	}
-	if c := p.complaints(); len(c) > 0 {
-		t.Errorf("%s", strings.Join(c, "\n"))
-	}
+	c := p.complaints()
+	must.Be(t, len(c) <= 0, strings.Join(c, "\n"))
 	var ran bool
 	p.eval(`(()=>{const s=document.createElement("script");s.textContent="window.ran=true";document.body.append(s);
 return !!window.ran})()`, &ran)
