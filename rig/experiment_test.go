@@ -25,9 +25,9 @@ func experiment(t *testing.T) string {
 	f := must.Get(directory.Create(durable.OS(), dir))(t)
 	h := schedule.Header{ConfigHash: "c0ffee", Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
 		Seed: 1}
-	must.Do(t,
-		schedule.Create(durable.OS(), f.Schedule(), h, 3, schedule.Plan([]key.Key{nbody}, schedule.Each(3),
-			schedule.RoundRobin, 1)))
+	three := func(key.Key) int { return 3 }
+	must.Do(t, schedule.Create(durable.OS(), f.Schedule(), h, 3,
+		schedule.Plan([]key.Key{nbody}, three, schedule.RoundRobin, 1)))
 	s := must.Get(schedule.Open(durable.OS(), f.Schedule(), true))(t)
 	for i, flag := range []schedule.Flag{schedule.Completed, schedule.Completed, schedule.Outstanding, 0} {
 		slot := must.Get(s.Begin())(t)
