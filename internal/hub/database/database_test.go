@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,7 +144,7 @@ func TestTokens(t *testing.T) {
 		}
 		eve := access.Identity{Name: "eve", Role: access.User}
 		err = db.Update(t.Context(), func(tx *sql.Tx) error {
-			return db.RevokeToken(t.Context(), tx, access.Hash(user), eve)
+			return db.RevokeToken(t.Context(), tx, access.Hash(user), true, eve)
 		})
 		must.Fail(t, err, database.ErrMissing, "another user revokes it")
 		must.Do(t, db.RemoveExpired(t.Context()))
@@ -149,5 +152,50 @@ func TestTokens(t *testing.T) {
 			10); err != nil || len(list) != 1 {
 			t.Errorf("%+v, %v", list, err)
 		}
+	})
+}
+
+// TestLeakedToken: a token is revoked alone, or with all that were made with it and with these.
+func TestLeakedToken(t *testing.T) {
+	both(t, func(t *testing.T, open func() *database.DB) {
+		db := open()
+		ada := access.Identity{Name: "ada", Role: access.Admin}
+		hashes := make([]string, 5)
+		update(t, db, func(tx *sql.Tx) error {
+			for i, maker := range []int{-1, 0, 1, 1, -1} { // the first makes the second, which makes two
+				of := database.Token{Role: access.Admin, Owner: "ada", Label: fmt.Sprint(i)}
+				if maker >= 0 {
+					of.Maker = hashes[maker]
+				}
+				token, err := db.MakeToken(t.Context(), tx, of)
+				if err != nil {
+					return err
+				}
+				hashes[i] = access.Hash(token)
+			}
+			return nil
+		})
+		left := func() string {
+			var all []string
+			for _, token := range must.Get(db.Tokens(t.Context(), ada, 0, "", 10))(t) {
+				all = append(all, fmt.Sprint(token.Label, " makes ", token.Makes))
+			}
+			slices.Sort(all)
+			return strings.Join(all, ", ")
+		}
+		must.Equal(t, left(), "0 makes 1, 1 makes 2, 2 makes 0, 3 makes 0, 4 makes 0")
+		revoke := func(i int, made bool) func(*sql.Tx) error {
+			return func(tx *sql.Tx) error { return db.RevokeToken(t.Context(), tx, hashes[i], made, ada) }
+		}
+		update(t, db, revoke(3, false))
+		must.Equal(t, left(), "0 makes 1, 1 makes 1, 2 makes 0, 4 makes 0")
+		eve := access.Identity{Name: "eve", Role: access.User}
+		err := db.Update(t.Context(), func(tx *sql.Tx) error {
+			return db.RevokeToken(t.Context(), tx, hashes[0], true, eve)
+		})
+		must.Fail(t, err, database.ErrMissing, "another user revokes it")
+		must.Equal(t, left(), "0 makes 1, 1 makes 1, 2 makes 0, 4 makes 0")
+		update(t, db, revoke(0, true))
+		must.Equal(t, left(), "4 makes 0")
 	})
 }

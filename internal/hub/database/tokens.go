@@ -17,19 +17,22 @@ type Token struct {
 	Owner   string // name of the user, id of the machine, "" for tokens to join
 	Label   string // what it is for
 	Parent  string // hash of the token that a session was made with, and with which it ends; "": none
+	Maker   string // hash of the token that another token was made with; "": none, or not known
 	Created time.Time
 	Expires time.Time // zero: never
 	Bound   time.Time // when tokens that it makes end at the latest; zero: never
 	Machine string    // name of the machine that it is of; not stored with it
+	Makes   int       // how many tokens were made with it; not stored with it
 }
 
 // AddToken makes a token, stores its hash, and returns it.
 func (db *DB) AddToken(ctx context.Context, tx *sql.Tx, t Token) (string, error) {
 	token := access.NewToken()
 	return token, exec(ctx, tx, "store a token", `INSERT INTO tokens
-		(hash, role, owner, label, parent, created, expires, bound) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		(hash, role, owner, label, parent, created, expires, bound, maker)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 		access.Hash(token), t.Role, t.Owner, t.Label, sql.NullString{String: t.Parent, Valid: t.Parent != ""},
-		db.now(), t.Expires, t.Bound)
+		db.now(), t.Expires, t.Bound, t.Maker)
 }
 
 // mostSessions is how many a token, or a user who logs in otherwise, has at the same time.
@@ -128,15 +131,29 @@ func visibleArgs(who access.Identity) []any {
 // made after a time, in microseconds since 1970, or at it with a hash after after.
 func (db *DB) Tokens(ctx context.Context, who access.Identity, made int64, after string, limit int) (
 	[]Token, error) {
-	return list[Token](ctx, db.Read, `SELECT hash, role, owner, label, COALESCE(parent, ''), created, expires, bound,
-		COALESCE((SELECT name FROM machines m WHERE tokens.role = 'machine' AND m.id = tokens.owner), '')
-		FROM tokens WHERE `+visible+` AND (created > $5 OR created = $5 AND hash > $6) ORDER BY created, hash LIMIT $7`,
+	return list[Token](ctx, db.Read, `SELECT hash, role, owner, label, COALESCE(parent, ''), maker, created,
+		expires, bound,
+		COALESCE((SELECT name FROM machines m WHERE tokens.role = 'machine' AND m.id = tokens.owner), ''),
+		(SELECT COUNT(*) FROM tokens t WHERE t.maker = tokens.hash) FROM tokens WHERE `+visible+` AND (created > $5 OR created = $5 AND hash > $6) ORDER BY created, hash LIMIT $7`,
 		append(visibleArgs(who), made, after, limit)...)
 }
 
-// RevokeToken ends the token with this hash, and the sessions that were made with it. The error
-// wraps ErrMissing if there is none that the identity may see.
-func (db *DB) RevokeToken(ctx context.Context, tx *sql.Tx, hash string, who access.Identity) error {
+// RevokeToken ends the token with this hash, and the sessions that were made with it; with made
+// also the tokens that were made with it, and with these. The error wraps ErrMissing if there is
+// none that the identity may see.
+func (db *DB) RevokeToken(ctx context.Context, tx *sql.Tx, hash string, made bool, who access.Identity,
+) error {
+	if made {
+		err := exec(ctx, tx, "revoke the tokens made with a token", `DELETE FROM tokens WHERE hash IN (
+			WITH RECURSIVE made (hash) AS (
+				SELECT t.hash FROM tokens t WHERE t.maker = $5
+					AND EXISTS (SELECT 1 FROM tokens WHERE `+visible+` AND hash = $5)
+				UNION SELECT t.hash FROM tokens t JOIN made m ON t.maker = m.hash)
+			SELECT hash FROM made)`, append(visibleArgs(who), hash)...)
+		if err != nil {
+			return err
+		}
+	}
 	return change(ctx, tx, "token", `DELETE FROM tokens WHERE `+visible+` AND hash = $5`,
 		append(visibleArgs(who), hash)...)
 }

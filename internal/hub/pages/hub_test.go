@@ -323,7 +323,7 @@ func TestReports(t *testing.T) {
 	bound := response.Header.Get("Location")
 	response, _ = h.get(bound)
 	must.Equal(t, response.StatusCode, http.StatusOK, bound, response.Status)
-	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, h.who.Token, h.who) })
+	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, h.who.Token, false, h.who) })
 	response, _ = h.get(bound)
 	must.Equal(t, response.StatusCode, http.StatusNotFound, "with a token that was revoked", response.Status)
 	base := strings.TrimSuffix(first, "index.html")

@@ -73,7 +73,7 @@ func testEventsEnd(t *testing.T, h *testHub) {
 	step := func(d time.Duration) { clock.next <- d } // received when the loop has looked
 	step(time.Second)
 	step(25 * time.Second)
-	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, ends.Token, ends) })
+	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, ends.Token, false, ends) })
 	step(time.Second)
 	must.Equal(t, open(), 2, "streams are open after a second")
 	step(30 * time.Second)

@@ -184,7 +184,7 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 			return database.ErrRole
 		}
 		t.Expires = earlier(ends, who.Bound)
-		t.Bound = t.Expires
+		t.Bound, t.Maker = t.Expires, who.Root
 		token, err = p.db.MakeToken(r.Context(), tx, t)
 		return err
 	})
@@ -212,9 +212,10 @@ func (p *Pages) endOf(days string) (time.Time, error) {
 }
 
 func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	err := p.db.Govern(r.Context(), access.From(r.Context()), access.Reader,
 		func(tx *sql.Tx, who access.Identity) error {
-			return p.db.RevokeToken(r.Context(), tx, r.PathValue("hash"), who)
+			return p.db.RevokeToken(r.Context(), tx, r.PathValue("hash"), r.PostFormValue("made") != "", who)
 		})
 	if err == nil {
 		http.Redirect(w, r, "/tokens", http.StatusSeeOther)

@@ -117,7 +117,7 @@ func samples(text string) map[string]any {
 		"event": EventPage{live(text, "events"), event, database.EventStates, []template.HTML{graph},
 			[]database.Act{{At: now, Who: text, Text: text}}, experiment, true, true, "a b"},
 		"tokens": Tokens{frame("Tokens", "tokens"), []Token{
-			{database.Token{Hash: "t1", Owner: text, Label: text, Role: "user",
+			{database.Token{Hash: "t1", Makes: 2, Owner: text, Label: text, Role: "user",
 				Created: now.Add(-time.Hour)}, false},
 			{database.Token{Hash: "t2", Owner: "anna", Label: "session", Role: "admin",
 				Created: now.Add(-time.Hour), Expires: now.Add(time.Hour)}, true}},

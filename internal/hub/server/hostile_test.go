@@ -93,7 +93,7 @@ func testNamesLikeIDs(t *testing.T, at string) {
 	list, err := h.DB.Tokens(t.Context(), eve, 0, "", 10)
 	must.Be(t, err == nil && len(list) == 0, "a user of this name sees", list, err)
 	err = h.DB.Update(t.Context(), func(tx *sql.Tx) error {
-		return h.DB.RevokeToken(t.Context(), tx, access.Hash(lab1.Token), eve)
+		return h.DB.RevokeToken(t.Context(), tx, access.Hash(lab1.Token), true, eve)
 	})
 	must.Be(t, err != nil, "a user of this name revokes the token of the machine")
 }
