@@ -1,6 +1,9 @@
 package arith
 
-import "math"
+import (
+	"math"
+	"math/big"
+)
 
 // logEntry is a row of logTable.
 type logEntry struct {
@@ -114,4 +117,28 @@ func LogRough(x float64) float64 {
 	t = float64(r*t) - 0.5
 	t = r + float64(float64(r*r)*t)
 	return float64(k*math.Ln2) + (row.hi + t)
+}
+
+// Exp returns e to the power of x as the double nearest to the true value, identical on every
+// processor, for |x| <= 700. It computes with 128 bits and takes tens of microseconds. It is meant
+// for the few numbers from which an index is computed, where the last bit can decide.
+func Exp(x float64) float64 {
+	const (
+		precision = 128
+		halvings  = 12 // |x| / 2^12 is below 0.18, and its 19th power over 19! below 2^-100
+		terms     = 18
+	)
+	number := func(v float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(v) }
+	small := number(math.Ldexp(x, -halvings))
+	sum, term := number(1), number(1)
+	for i := 1; i <= terms; i++ {
+		term.Mul(term, small)
+		term.Quo(term, number(float64(i)))
+		sum.Add(sum, term)
+	}
+	for range halvings {
+		sum.Mul(sum, sum)
+	}
+	nearest, _ := sum.Float64()
+	return nearest
 }

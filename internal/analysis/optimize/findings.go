@@ -1,6 +1,12 @@
 package optimize
 
-import "strings"
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"krund/internal/experiment/key"
+)
 
 // Findings are all results for a suite.
 type Findings struct {
@@ -142,4 +148,85 @@ func vmOf(name string) string {
 		return ""
 	}
 	return parts[1]
+}
+
+// Evaluate returns the result of a configuration for the benchmark with the index i, and reports
+// whether it is stable with an average within the accuracy of the full one. It is for a
+// configuration that several benchmarks share. Repetitions beyond those measured are ignored. The
+// errors are those of Optimize.
+func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err error) {
+	if o, err = o.Complete(); err != nil {
+		return c, false, err
+	}
+	if i < 0 || i >= len(s.Benchmarks) {
+		return c, false, fmt.Errorf("%w: benchmark %d of %d", ErrOptions, i, len(s.Benchmarks))
+	}
+	if err := s.Check(); err != nil {
+		return c, false, err
+	}
+	for k, full := range s.Benchmarks[i].Full {
+		at[k] = min(max(at[k], 1), full)
+	}
+	search := newSearch(s, i, o)
+	c = search.choice(at)
+	full := search.estimate(s.Benchmarks[i].Full, needs{})
+	good = search.stable(c.Metric(o.Metric)) && search.near(c.Summary(o.Metric).Average,
+		full.Summary(o.Metric).Average)
+	return c, good, nil
+}
+
+// Size is the smallest sufficient number of executions and iterations of a benchmark in a VM.
+type Size struct {
+	Benchmark, VM                string
+	Executions, Iterations       int
+	AllExecutions, AllIterations int // of the full experiment
+	Keys                         []string
+}
+
+// Sizes returns the recommendations for a configuration of krund: for each benchmark and VM the
+// maximum over its variants and arms. A key that is not good (see Shared) needs the full size; a
+// benchmark whose keys all do is left out. ok is false if the levels are not executions and
+// iterations, or the names are no keys.
+func (f *Findings) Sizes() (sizes []Size, ok bool) {
+	s := f.Suite
+	if len(s.Levels) != 2 || s.Levels[0] != Executions() || s.Levels[1] != Iterations() {
+		return nil, false
+	}
+	at := map[[2]string]int{}
+	var all []Size
+	for i := range f.Results {
+		r := &f.Results[i]
+		k, err := key.Parse(r.Name)
+		if err != nil {
+			return nil, false
+		}
+		choice := r.Minimal.At
+		if !r.good(f.options.Accuracy) {
+			choice = r.Full.At
+		}
+		place := [2]string{k.Benchmark, k.VM}
+		n, known := at[place]
+		if !known {
+			n = len(all)
+			at[place] = n
+			all = append(all, Size{Benchmark: k.Benchmark, VM: k.VM})
+		}
+		z := &all[n]
+		z.Keys = append(z.Keys, r.Name)
+		z.Executions = max(z.Executions, f.Repetitions(i, 0, choice))
+		z.Iterations = max(z.Iterations, f.Repetitions(i, 1, choice))
+		z.AllExecutions = max(z.AllExecutions, f.Repetitions(i, 0, r.Full.At))
+		z.AllIterations = max(z.AllIterations, f.Repetitions(i, 1, r.Full.At))
+	}
+	for _, z := range all {
+		if z.Executions < z.AllExecutions || z.Iterations < z.AllIterations {
+			sizes = append(sizes, z)
+		}
+	}
+	return sizes, true
+}
+
+// good reports whether a result is stable and within the accuracy of the full one.
+func (r *Result) good(accuracy float64) bool {
+	return r.Stable && math.Abs(r.AverageDiff) <= accuracy
 }

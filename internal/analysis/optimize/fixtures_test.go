@@ -280,8 +280,8 @@ func TestSavings(t *testing.T) {
 			for column, v := range map[string]float64{
 				"benchmarks": float64(got.Benchmarks), "full_s": got.FullSeconds, "min_s": got.Seconds,
 				"saved_s": got.SavedSeconds, "saved_fraction": float64(got.Saved),
-				"le1pct": float64(got.Within1), "le3pct": float64(got.Within3), "le5pct": float64(got.Within5),
-				"le10pct": float64(got.Within10),
+				"le1pct": float64(got.Within1), "le3pct": float64(got.Within3),
+				"le5pct": float64(got.Within5), "le10pct": float64(got.Within10),
 			} {
 				must.Be(t, math.Abs(v-real(t, row[column])) <= 1e-11*max(1, math.Abs(v)), row["file"],
 					row["variant"], row["metric"], column, v, "want", row[column])

@@ -1,3 +1,45 @@
+// Package optimize finds the smallest number of repetitions of a benchmark whose result is stable
+// enough. It implements µOpTime (Japke, Grambow, Laaber and Bermbach, "µOpTime: Statically Reducing
+// the Execution Time of Microbenchmark Suites Using Stability Metrics", TOSEM 2025) as its authors'
+// program computes it.
+//
+// A full experiment repeats each benchmark on a few levels, outermost first: executions and
+// iterations in krund; suite runs, iterations and seconds in the paper's Go study. In order of use:
+//
+//  1. A Suite holds the measured values, each with its position on every level (FromDataset
+//     converts an experiment).
+//  2. A candidate is a number of repetitions for each level. Its data are the values at positions
+//     within it: what a shorter experiment would have measured. Candidates of fewer than 3
+//     repetitions are excluded (a level of duration does not count).
+//  3. A candidate is stable when its Metric is below the threshold. The stable candidate with the
+//     shortest duration is chosen; among equals the one with the smallest metric, then the first
+//     in lexicographic order. If none is stable, the full configuration is chosen.
+//  4. Optimize does this for every benchmark and reports the deviation of the chosen result from
+//     the full one; Saved aggregates the savings, also for baselines.
+//  5. Versions applies the choice of one version of a program to later ones, and counts the
+//     performance changes that are then missed or falsely detected.
+//
+// For n values x with mean m and median d, B resamples of n values drawn uniformly and with
+// replacement, and Q_p the p-quantile (R's type 7) over the resamples:
+//
+//	CV    = sqrt(sum (x-m)^2 / n) / m
+//	RMAD  = median |x-d| / d
+//	RCIW1 = (Q_99.5%(m*) - Q_0.5%(m*)) / m
+//	RCIW2 = (Q_99.5%(t*) - Q_0.5%(t*)) s/sqrt(n) / m,  t* = (m*-m) / (s*/sqrt(n))
+//	RCIW3 = (Q_99.5%(d*) - Q_0.5%(d*)) / d
+//
+// s and s* are standard deviations with n-1. The result of a configuration is the mean (CV, RCIW1,
+// RCIW2) or the median (RMAD, RCIW3), with the interval between these quantiles (that of t*: m - Q
+// s/sqrt(n)).
+//
+// Deviations from the authors' program, all of which Options.Published disables: RCIW3 follows the
+// paper's definition (the program divides the width of RCIW1 by the median). RCIW2 needs 5 values
+// and redraws resamples of equal values (the program sets their s* to 1e-6, which depends on the
+// unit and inflates the interval). Changes count in both directions (the program counts slowdowns
+// only). The random numbers differ from the authors'.
+//
+// Results do not depend on the number of workers: the draws of a candidate come from a generator
+// keyed by seed, benchmark and candidate. Start reading at [Find].
 package optimize
 
 import (
@@ -143,4 +185,60 @@ func each(n, workers int, progress func(int), do func(int)) {
 			progress(done)
 		}
 	})
+}
+
+// Metric is a measure of the instability of values, relative to their average: see the package
+// comment.
+type Metric string
+
+// The metrics.
+const (
+	CV    Metric = "cv"    // coefficient of variation
+	RMAD  Metric = "rmad"  // relative median absolute deviation
+	RCIW1 Metric = "rciw1" // relative width of the percentile interval of the mean
+	RCIW2 Metric = "rciw2" // relative width of the bootstrap-t interval of the mean
+	RCIW3 Metric = "rciw3" // relative width of the percentile interval of the median
+)
+
+// Metrics are all metrics, in the order of the paper.
+func Metrics() []Metric { return []Metric{CV, RMAD, RCIW1, RCIW2, RCIW3} }
+
+// ParseMetric parses the name of a metric.
+func ParseMetric(s string) (Metric, error) {
+	for _, m := range Metrics() {
+		if s == string(m) {
+			return m, nil
+		}
+	}
+	return "", fmt.Errorf("there is no metric %q; write cv, rmad, rciw1, rciw2 or rciw3", s)
+}
+
+// OfMedian reports whether the metric's average is the median; otherwise it is the mean.
+func (m Metric) OfMedian() bool { return m == RMAD || m == RCIW3 }
+
+// needs selects the intervals to bootstrap.
+type needs struct{ mean, t, median bool }
+
+// needs returns the intervals required for the value of a metric.
+func (m Metric) needs(published bool) needs {
+	switch m {
+	case RCIW1:
+		return needs{mean: true}
+	case RCIW2:
+		return needs{t: true}
+	case RCIW3:
+		return needs{mean: published, median: !published}
+	}
+	return needs{}
+}
+
+// interval returns the intervals required for the average's interval.
+func (m Metric) interval() needs {
+	switch {
+	case m.OfMedian():
+		return needs{median: true}
+	case m == RCIW2:
+		return needs{t: true}
+	}
+	return needs{mean: true}
 }
