@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 
@@ -433,5 +434,65 @@ func TestInstrumentWithoutAnalysis(t *testing.T) {
 		e, a := made(3, nil, nil)
 		e.Instrument, a.Status = instrument, warmup.Refused
 		must.Equal(t, keyOf([]dataset.Execution{e}, []warmup.Execution{a}).Instrument, want)
+	}
+}
+
+// shifted returns an execution whose wall times are those of e, and whose evidence (all other
+// columns, and the events) is moved by so many iterations, from 0 to their number less 1, around
+// the end of the series. Nothing of the evidence has to do with the series then, unless both recur:
+// a control of the error rate. Executions with columns of other lengths, or whose times are
+// unknown, are returned as they are.
+func shifted(e *dataset.Execution, by int) dataset.Execution {
+	n := len(e.Starts)
+	moved := *e
+	if by <= 0 || by >= n {
+		return moved
+	}
+	moved.Columns, moved.Events = nil, nil
+	for _, c := range e.Columns {
+		if c.Len() != n {
+			return *e
+		}
+		if c.Name != dataset.Wall {
+			c.Reals, c.Ints, c.Counts = rotated(c.Reals, by), rotated(c.Ints, by), rotated(c.Counts, by)
+		}
+		moved.Columns = append(moved.Columns, c)
+	}
+	for _, ev := range e.Events {
+		i := max(0, sort.Search(n, func(i int) bool { return e.Starts[i] > ev.TimeNS })-1)
+		ev.TimeNS += e.Starts[(i+by)%n] - e.Starts[i]
+		moved.Events = append(moved.Events, ev)
+	}
+	return moved
+}
+
+// rotated returns the values moved by so many places, the last ones to the start.
+func rotated[T any](values []T, by int) []T {
+	from := max(0, len(values)-by)
+	return slices.Concat(values[from:], values[:from])
+}
+
+// TestTime: from iteration 200 of 400 on iterations take 1.1 ms instead of 1, and garbage
+// collections 50 µs in each of them instead of 10: 40 % of the change. With 30 µs it is 20 %, which
+// is less than a third, and no cause.
+func TestTime(t *testing.T) {
+	for after, established := range map[int64]bool{50_000: true, 30_000: false} {
+		e, a := made(400, []int{100}, []int{200})
+		spent := make([]int64, 400)
+		for i := range spent {
+			spent[i] = 10_000
+			if i >= 200 {
+				spent[i] = after
+			}
+			event(&e, "gc", "minor", i, spent[i])
+		}
+		spent[100] = 1_000_000 // in an outlier, which the mean of its segment leaves out
+		e.Columns = append(e.Columns, dataset.Column{Name: "gc_time", Unit: dataset.Nanoseconds,
+			Core: dataset.NoCore, Ints: spent})
+		k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
+		f := k.Executions[0].Changepoints[0]
+		must.Be(t, (f.Cause == GC) == established, after, "ns", f, k.Candidates)
+		want := "garbage collections took 10 µs per iteration before and 50 µs after"
+		must.Be(t, !established || strings.HasSuffix(f.Text, want), f.Text)
 	}
 }
