@@ -112,7 +112,7 @@ func Mean(executions [][][]float64, o Options) (Interval, error) {
 	if o.Scheme == Nested {
 		all = nest(means, o.Seed, o.count())
 	}
-	return interval(all, o)
+	return interval(all, o), nil
 }
 
 // Resample returns means[execution][resample], the resampled means of each execution in unspecified
@@ -205,7 +205,7 @@ func nest(means [][]float64, seed uint64, count int) []float64 {
 }
 
 // interval computes the quantiles of the means and sorts them in place.
-func interval(means []float64, o Options) (Interval, error) {
+func interval(means []float64, o Options) Interval {
 	slices.Sort(means)
 	n := len(means)
 	lower, upper := indexes(n, o)
@@ -215,7 +215,7 @@ func interval(means []float64, o Options) (Interval, error) {
 		i.Mean = (means[n/2-1] + means[n/2]) / 2
 	}
 	i.Half = ((i.High - i.Mean) + (i.Mean - i.Low)) / 2
-	return i, nil
+	return i
 }
 
 // indexes returns the bounds of the interval among n sorted means: means[lower] and means[upper-1]

@@ -34,7 +34,7 @@ type distribution struct {
 func newDistribution(segments [][]float64) *distribution {
 	var n, total, squares float64
 	for _, values := range segments {
-		mean := meanOf(values)
+		mean := MeanOf(values)
 		for _, v := range values {
 			squares += float64((v - mean) * (v - mean))
 		}
@@ -82,7 +82,7 @@ func newCharacteristic(segments [][]float64, sd float64, by int) characteristic 
 	var c characteristic
 	for _, values := range segments {
 		var turns []complex128
-		every, mean := 1, meanOf(values)
+		every, mean := 1, MeanOf(values)
 		if by > 1 {
 			every = max(1, len(values)/sample)
 		}

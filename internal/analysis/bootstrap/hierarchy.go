@@ -79,7 +79,7 @@ func NewHierarchy(values [][][]float64, index Index, tables Tables) (*Hierarchy,
 			}
 			h.prepare(len(invocations))
 			h.drawers[e][i] = newDrawer(invocations)
-			h.Metric += meanOf(invocations)
+			h.Metric += MeanOf(invocations)
 			iterations++
 		}
 	}
@@ -87,7 +87,8 @@ func NewHierarchy(values [][][]float64, index Index, tables Tables) (*Hierarchy,
 	return h, nil
 }
 
-func meanOf(x []float64) float64 {
+// MeanOf is the sum of values over their number.
+func MeanOf(x []float64) float64 {
 	sum := 0.0
 	for _, v := range x {
 		sum += v

@@ -22,7 +22,7 @@ func TestHierarchyOfOneIterationIsTheMeanOfResamples(t *testing.T) {
 }
 
 func sdOf(x []float64) float64 {
-	mean, squares := meanOf(x), 0.0
+	mean, squares := MeanOf(x), 0.0
 	for _, v := range x {
 		squares += (v - mean) * (v - mean)
 	}

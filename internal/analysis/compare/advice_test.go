@@ -106,7 +106,7 @@ func TestAdvice(t *testing.T) {
 						none++
 						continue
 					}
-					reached := powerOf(math.Abs(e.effect()), c.sds[i], f.level, h.Executions, margin) >= power
+					reached := powerOf(math.Abs(e.effect()), c.sds[i], f.level, h.Executions, margin) >= Power
 					advised.add(reached)
 					quieter := 0
 					for _, sd := range c.sds {

@@ -94,7 +94,7 @@ func Of(before, after Side, o Options) (*Result, error) {
 	}
 	r := &Result{
 		Before: before.party(), After: after.party(), Unit: before.Doc.Unit, Rules: before.Doc.Parameters,
-		Confidence: o.Confidence, Margin: o.Margin, Power: power, Correction: o.Correction,
+		Confidence: o.Confidence, Margin: o.Margin, Power: Power, Correction: o.Correction,
 		Paired: o.Paired, FirstIterations: o.FirstIterations,
 		Changes: []Change{}, Counts: map[Verdict]int{}, Warnings: []warmup.Warning{},
 	}

@@ -279,14 +279,14 @@ func TestHelp(t *testing.T) {
 		bound := c.sd * math.Sqrt(6/1.6353829)
 		if h == nil {
 			must.Be(t, strings.HasPrefix(text, c.want), text, c.want)
-			must.Be(t, powerOf(e.after, bound, level, 40, margin) < power, "40 executions are enough:", text)
+			must.Be(t, powerOf(e.after, bound, level, 40, margin) < Power, "40 executions are enough:", text)
 			continue
 		}
 		must.Equal(t, text, strings.Replace(c.want, "N", strconv.Itoa(h.Executions), 1), "advice")
 		must.Equal(t, h.Same, c.change < o.Margin, "same")
-		enough := func(n int) bool { return powerOf(e.after, bound, level, n, margin) > power-0.02 }
+		enough := func(n int) bool { return powerOf(e.after, bound, level, n, margin) > Power-0.02 }
 		must.Be(t, enough(h.Executions), h.Executions, "executions do not show", c.change)
-		must.Be(t, h.Executions <= 4 || powerOf(e.after, bound, level, h.Executions-1, margin) < power,
+		must.Be(t, h.Executions <= 4 || powerOf(e.after, bound, level, h.Executions-1, margin) < Power,
 			h.Executions-1, "executions show", c.change)
 	}
 }

@@ -401,7 +401,7 @@ func (d *tested) describe(o Options) *Effect {
 	// is as likely too large as too small.
 	spread := e.error() * atMost(0.5, e.freedom)
 	f.Detectable = warmup.Real(e.relative(max(detectable(d.levels.test, e.freedom)*spread,
-		e.margin(o.Margin)+quantileOf(1-power, e.freedom)*spread)))
+		e.margin(o.Margin)+quantileOf(1-Power, e.freedom)*spread)))
 	return f
 }
 

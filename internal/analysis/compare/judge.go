@@ -162,8 +162,8 @@ func (n Need) enough(effect, level float64, executions int) bool {
 		return n.below(effect, level, executions)(n.Margin)
 	}
 	freedom, scale := n.test(executions)
-	return effect-n.Margin >= quantileOf(1-power, freedom)*scale &&
-		newNoncentral(freedom).tail(quantileOf(level/2, freedom), effect/scale) >= power
+	return effect-n.Margin >= quantileOf(1-Power, freedom)*scale &&
+		newNoncentral(freedom).tail(quantileOf(level/2, freedom), effect/scale) >= Power
 }
 
 // below returns whether so many executions show of a change of effect that it is below a margin.
@@ -171,7 +171,7 @@ func (n Need) below(effect, level float64, executions int) func(margin float64) 
 	freedom, scale := n.test(executions)
 	d, t := newNoncentral(freedom), quantileOf(level, freedom)
 	return func(margin float64) bool {
-		return d.tail(t, (margin-effect)/scale)+d.tail(t, (margin+effect)/scale) >= 1+power
+		return d.tail(t, (margin-effect)/scale)+d.tail(t, (margin+effect)/scale) >= 1+Power
 	}
 }
 
@@ -198,7 +198,7 @@ func (n Need) test(executions int) (freedom, scale float64) {
 // and with an estimate of at least the margin.
 func (n Need) detectable(level float64, executions int) float64 {
 	freedom, scale := n.test(executions)
-	return max(detectable(level, freedom)*scale, n.Margin+quantileOf(1-power, freedom)*scale)
+	return max(detectable(level, freedom)*scale, n.Margin+quantileOf(1-Power, freedom)*scale)
 }
 
 // null compares before with its copy, and returns the noise of the keys in which they differ.

@@ -10,8 +10,6 @@ import (
 // Power is the probability with which a real change of the published size is found.
 const Power = 0.8
 
-const power = Power
-
 // assurance is the confidence of the upper bound of a standard deviation with which executions are
 // planned. Nine of ten keys shall have the power; executions have heavier tails than a normal
 // distribution, so that the bound needs more than 0.9.
@@ -114,7 +112,7 @@ func detectable(level, freedom float64) float64 {
 		return math.Inf(1)
 	}
 	d := newNoncentral(freedom)
-	found := func(delta float64) bool { return d.tail(t, delta) >= power } // the other tail is negligible
+	found := func(delta float64) bool { return d.tail(t, delta) >= Power } // the other tail is negligible
 	high := t + 2
 	for !found(high) && high < math.MaxFloat32 {
 		high *= 2

@@ -33,7 +33,7 @@ func (s search) confidence(at Position, full float64) float64 {
 	near := 0
 	var values []float64
 	for range draws {
-		values = p.draw(values[:0], at, random)
+		values = p.draw(values[:0], 0, Position{}, at, random)
 		if math.Abs(s.average(values)-full) <= s.o.Accuracy*full {
 			near++
 		}
@@ -80,18 +80,15 @@ func newPlaces(b *Benchmark, levels []Level, instances int) *places {
 	return p
 }
 
-// draw appends the values of an experiment of the configuration.
-func (p *places) draw(values []float64, size Position, random *rand.Rand) []float64 {
-	return p.drawLevel(values, 0, Position{}, size, random)
-}
-
-func (p *places) drawLevel(values []float64, level int, at, size Position, random *rand.Rand) []float64 {
+// draw appends the values of an experiment of the configuration, from a level on, in the repetition
+// at of the levels around it.
+func (p *places) draw(values []float64, level int, at, size Position, random *rand.Rand) []float64 {
 	if level == MostLevels {
 		return append(values, p.at[at]...)
 	}
 	for _, k := range p.some(level, int(size[level]), random) {
 		at[level] = k
-		values = p.drawLevel(values, level+1, at, size, random)
+		values = p.draw(values, level+1, at, size, random)
 	}
 	return values
 }

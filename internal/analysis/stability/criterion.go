@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"krund/internal/analysis/bootstrap"
 )
 
 // Criterion is a measure of the stability of measurements.
@@ -136,7 +138,7 @@ func (r Rule) stable(window []float64) bool {
 	case slices.ContainsFunc(window, math.IsNaN):
 		return false
 	case r.Criterion == KLD:
-		return meanOf(window) > r.Threshold
+		return bootstrap.MeanOf(window) > r.Threshold
 	case r.Profile == Paper:
 		return slices.Max(window)-slices.Min(window) <= r.Threshold
 	case r.Criterion == RCIW && r.Profile != JMH:
@@ -169,7 +171,7 @@ func (r Rule) enough(values []float64) bool {
 	case math.IsNaN(last), r.Profile == Paper && slices.ContainsFunc(values, math.IsNaN):
 		return false
 	case r.Criterion == KLD && r.Profile == Paper:
-		return meanOf(values) > r.Threshold
+		return bootstrap.MeanOf(values) > r.Threshold
 	case r.Criterion == KLD:
 		return last > r.Threshold
 	case r.Profile == Paper:
@@ -178,12 +180,4 @@ func (r Rule) enough(values []float64) bool {
 		return last < r.Threshold
 	}
 	return math.Abs(last-values[len(values)-2]) < r.Threshold
-}
-
-func meanOf(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"krund/internal/analysis/bootstrap"
 )
 
 // Histogram is a weighted list of values in ascending order. A value may occur twice.
@@ -109,7 +111,7 @@ func (h *Histogram) moments() moments {
 }
 
 func momentsOf(x []float64) moments {
-	m := moments{n: float64(len(x)), mean: meanOf(x)}
+	m := moments{n: float64(len(x)), mean: bootstrap.MeanOf(x)}
 	for _, v := range x {
 		m.square += (v - m.mean) * (v - m.mean)
 	}

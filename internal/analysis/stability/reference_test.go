@@ -319,7 +319,7 @@ func TestFixtureDistributions(t *testing.T) {
 					want = from["python"]
 				}
 				const between = 3.29 // standard deviations, from 5% to 95% of a normal distribution
-				sd, mean := (want.Q95-want.Q05)/between, meanOf(got)
+				sd, mean := (want.Q95-want.Q05)/between, bootstrap.MeanOf(got)
 				tolerance := 4*sd*math.Sqrt(1/float64(len(got))+1/float64(want.N)) + 0.5
 				compared++
 				must.Be(t, math.Abs(mean-want.Mean) <= tolerance, name, expected, "stops at", mean,
