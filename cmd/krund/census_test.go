@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,9 +19,7 @@ func TestCensusCPUs(t *testing.T) {
 		{"0-3", "4", "", "may use only 0-3"}, {"0-3", "x", "", "CPU number"},
 	} {
 		dir := t.TempDir()
-		file := filepath.Join(dir, "sys/devices/system/cpu/online")
-		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		must.Do(t, os.WriteFile(file, []byte(test.online+"\n"), 0o644))
+		must.Write(t, filepath.Join(dir, "sys/devices/system/cpu/online"), test.online+"\n")
 		m := &control.Machine{Host: host.Host{Root: sysroot.New(dir)}}
 		cpus, err := censusCPUs(m, control.Defaults(), test.list)
 		if test.refused == "" && (err != nil || cpus.String() != test.want) ||

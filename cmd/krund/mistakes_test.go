@@ -47,7 +47,7 @@ var mistakes = []mistake{
 		name: "a Krun configuration has the name of the directory", language: "c", file: "bench.c",
 		text: good, command: "run",
 		prepare: func(t *testing.T, dir string) {
-			put(t, filepath.Join(dir, "x.krun"), "N_EXECUTIONS = "+
+			must.Write(t, filepath.Join(dir, "x.krun"), "N_EXECUTIONS = "+
 				"3\n")
 		},
 		code: exitError,
@@ -123,7 +123,7 @@ var mistakes = []mistake{
 		name: "d8's load and print in Node", language: "javascript", file: "bench.js",
 		text: "load(\"bench.js.txt\");\nfunction run_iter(n) { print(n); }\n",
 		prepare: func(t *testing.T, dir string) {
-			put(t, filepath.Join(dir, "benchmarks/b/bench.js.txt"), "var x = 1;\n")
+			must.Write(t, filepath.Join(dir, "benchmarks/b/bench.js.txt"), "var x = 1;\n")
 		},
 		code: exitOK,
 		want: tries + "look   b:V:v, TIME\n       it writes to stdout (2 bytes, \"3\"); the time that " +
@@ -146,12 +146,6 @@ var mistakes = []mistake{
 	},
 }
 
-func put(t *testing.T, path, text string) {
-	t.Helper()
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
-}
-
 // files makes the experiment of a mistake and returns its directory.
 func (m mistake) files(t *testing.T) string {
 	t.Helper()
@@ -160,7 +154,7 @@ func (m mistake) files(t *testing.T) string {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if m.toml != "" {
 		text := must.Get(os.ReadFile(m.toml))(t)
-		put(t, filepath.Join(dir, "x.toml"), string(text))
+		must.Write(t, filepath.Join(dir, "x.toml"), string(text))
 		return dir
 	}
 	path, entry := "", m.file
@@ -175,10 +169,10 @@ func (m mistake) files(t *testing.T) string {
 		}
 	}
 	file := filepath.Join(dir, "benchmarks/b", m.file)
-	put(t, file, m.text)
+	must.Write(t, file, m.text)
 	if strings.HasSuffix(file, ".c") {
 		entry = "bench.so"
-		put(t, file, "#include <stdio.h>\n#include <stdlib.h>\n"+m.text)
+		must.Write(t, file, "#include <stdio.h>\n#include <stdlib.h>\n"+m.text)
 		cc := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-shared", "-fPIC", "-o",
 			filepath.Join(filepath.Dir(file), entry), file)
 		if out, err := cc.CombinedOutput(); err != nil {
@@ -192,7 +186,7 @@ func (m mistake) files(t *testing.T) string {
 	if path == "" {
 		vm = "runner = \"c\"\n\n"
 	}
-	put(t, filepath.Join(dir, "x.toml"), "[experiment]\nreboot = \"none\"\naccount = \"caller\"\n"+
+	must.Write(t, filepath.Join(dir, "x.toml"), "[experiment]\nreboot = \"none\"\naccount = \"caller\"\n"+
 		"[counters]\nsources = [\"none\"]\n[vms.V]\n"+vm+"variants = [\"v\"]\n[variants.v]\nentry = \""+
 		entry+"\"\n[benchmarks]\nb = { parameter = 3 }\n"+m.config)
 	if m.prepare != nil {

@@ -191,8 +191,7 @@ func TestMovedDuringTheRun(t *testing.T) {
 		if !filepath.IsAbs(name) {
 			file = filepath.Join(policy, name)
 		}
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
-			os.WriteFile(file, []byte(text+"\n"), 0o644)))
+		must.Write(t, file, text+"\n")
 	}
 	for name, text := range map[string]string{
 		"scaling_driver": "acpi-cpufreq", "scaling_governor": "performance", "affected_cpus": "0",

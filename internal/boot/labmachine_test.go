@@ -2,7 +2,6 @@ package boot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -44,15 +43,26 @@ func labConfig(t *testing.T, more string) *config.Config {
 	return cfg
 }
 
+// labMachine is one that controls what cfg wants and watches what probes asks.
+func labMachine(t *testing.T, root sysroot.Root, cfg *config.Config, probes probe.Request) *LabMachine {
+	t.Helper()
+	return &LabMachine{Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
+		Log: slog.New(slog.DiscardHandler), FS: crashfs.New("/x"), Journal: "/x/journal",
+		Settings: doctor.Of(cfg, config.RebootNone).Control, Probes: probes, Temperature: cfg.Temperature}
+}
+
+// watched is a LabMachine that watches the throttling and the power limits, and nothing else.
+func watched(t *testing.T, root sysroot.Root, throttle, limits setting.Policy) *LabMachine {
+	t.Helper()
+	return labMachine(t, root, labConfig(t, ""), probe.Request{Temperature: setting.Off,
+		KernelLog: setting.Off, Fingerprint: setting.Off, Throttle: throttle, PowerLimits: limits})
+}
+
 // kernel creates a root with the files of two settings and a sensor.
 func kernel(t *testing.T) (sysroot.Root, func(name string) string) {
 	t.Helper()
 	dir := t.TempDir()
-	write := func(name, content string) {
-		path := filepath.Join(dir, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(content), 0o644))
-	}
+	write := func(name, content string) { must.Write(t, filepath.Join(dir, name), content) }
 	write("proc/sys/kernel/randomize_va_space", "0\n")
 	write("sys/class/hwmon/hwmon0/name", "coretemp\n")
 	write("sys/class/hwmon/hwmon0/temp1_input", "40000\n")
@@ -66,13 +76,7 @@ func kernel(t *testing.T) (sysroot.Root, func(name string) string) {
 func TestApplyRecordsAndUndoes(t *testing.T) {
 	root, read := kernel(t)
 	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
-	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
-		FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg,
-			config.RebootNone).Probe,
-		Temperature: cfg.Temperature,
-	}
+	m := labMachine(t, root, cfg, doctor.Of(cfg, config.RebootNone).Probe)
 	applied := must.Get(m.Apply(t.Context()))(t)
 	must.Equal(t, read("proc/sys/kernel/randomize_va_space"), "2", "randomize_va_space", "want 2")
 	found := false
@@ -90,11 +94,7 @@ func TestApplyRecordsAndUndoes(t *testing.T) {
 func TestAnUnfitMachineIsAnError(t *testing.T) {
 	root, _ := kernel(t)
 	cfg := labConfig(t, "[controls]\nturbo = \"require\"\n")
-	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
-		FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler),
-	}
+	m := labMachine(t, root, cfg, probe.Request{})
 	applied, err := m.Apply(t.Context())
 	must.Refuse(t, err, "turbo", "error", "want one about turbo")
 	must.Do(t, m.Restore(context.Background(), applied))
@@ -103,13 +103,8 @@ func TestAnUnfitMachineIsAnError(t *testing.T) {
 func TestTemperaturesAroundARun(t *testing.T) {
 	root, _ := kernel(t)
 	cfg := labConfig(t, "")
-	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
-		Log:    slog.New(slog.DiscardHandler),
-		Probes: doctor.Of(cfg, config.RebootHardware).Probe, Temperature: cfg.Temperature,
-		FS:     crashfs.New("/x"),
-		Origin: "/x/fingerprint.json",
-	}
+	m := labMachine(t, root, cfg, doctor.Of(cfg, config.RebootHardware).Probe)
+	m.Origin = "/x/fingerprint.json"
 	base, err := m.Base(t.Context())
 	must.Need(t, err == nil && len(base) == 1 && base[0].MilliC == 40000, "base", base, err,
 		"want one sensor of 40 C")
@@ -242,16 +237,9 @@ func TestManyKernelMessages(t *testing.T) {
 // changed on a virtual machine.
 func TestVirtualMachine(t *testing.T) {
 	root, read := kernel(t)
-	must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("processor : 0\nflags : fpu hypervisor\n"),
-		0o644))
+	must.Write(t, root.Path("/proc/cpuinfo"), "processor : 0\nflags : fpu hypervisor\n")
 	cfg := labConfig(t, "[controls]\naslr = \"require\"\n")
-	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Settings: doctor.Of(cfg, config.RebootNone).Control,
-		FS: crashfs.New("/x"), Journal: "/x/journal",
-		Clock: sysroot.RealClock{}, Log: slog.New(slog.DiscardHandler), Probes: doctor.Of(cfg,
-			config.RebootNone).Probe,
-		Temperature: cfg.Temperature,
-	}
+	m := labMachine(t, root, cfg, doctor.Of(cfg, config.RebootNone).Probe)
 	applied := must.Get(m.Apply(t.Context()))(t)
 	i := slices.IndexFunc(applied.Controls,
 		func(c results.Control) bool { return c.Name == "virtualisation" })
@@ -282,19 +270,10 @@ func TestPowerLimitMoved(t *testing.T) {
 	} {
 		root, _ := kernel(t)
 		file := root.Path("/sys/class/powercap/intel-rapl:0/constraint_0_power_limit_uw")
-		write := func(text string) {
-			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
-				0o644)))
-		}
-		write("65000000\n")
-		m := &LabMachine{
-			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
-			Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
-				Throttle: setting.Off, PowerLimits: policy},
-		}
+		must.Write(t, file, "65000000\n")
+		m := watched(t, root, setting.Off, policy)
 		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
-		write("45000000\n")
+		must.Write(t, file, "45000000\n")
 		seen := after(t.Context())
 		got := [3]int{len(seen.Refused), len(seen.Disturbed), len(seen.Remarks)}
 		must.Be(t, got == want && len(seen.Machine.PowerLimits) == min(1, want[0]+want[1]+want[2]), policy,
@@ -320,23 +299,13 @@ func TestThrottled(t *testing.T) {
 		policy, want := tt.policy, tt.want
 		root, _ := kernel(t)
 		if tt.counter == corrected { // require wants the counters of the processor, too
-			must.Do(t, os.MkdirAll(filepath.Dir(root.Path(throttled)), 0o755))
-			must.Do(t, os.WriteFile(root.Path(throttled), []byte("0\n"), 0o644))
+			must.Write(t, root.Path(throttled), "0\n")
 		}
 		file := root.Path(tt.counter)
-		write := func(text string) {
-			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
-				0o644)))
-		}
-		write("3\n")
-		m := &LabMachine{
-			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
-			Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
-				Throttle: policy},
-		}
+		must.Write(t, file, "3\n")
+		m := watched(t, root, policy, "")
 		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
-		write("5\n")
+		must.Write(t, file, "5\n")
 		seen := after(t.Context())
 		must.Be(t, len(seen.Refused) == want[0] && len(seen.Disturbed) == want[1], policy, "refused",
 			seen.Refused, "disturbed", seen.Disturbed)
@@ -351,14 +320,9 @@ func TestThermalInterrupts(t *testing.T) {
 	write := func(trm, thr int) {
 		text := fmt.Sprintf("           CPU0\nTRM:  %d  Thermal event interrupts\nTHR:  %d  Threshold APIC "+
 			"interrupts\n", trm, thr)
-		must.Do(t, os.WriteFile(root.Path("/proc/interrupts"), []byte(text), 0o644))
+		must.Write(t, root.Path("/proc/interrupts"), text)
 	}
-	m := &LabMachine{
-		Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
-		Log: slog.New(slog.DiscardHandler),
-		Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
-			Throttle: setting.Apply},
-	}
+	m := watched(t, root, setting.Apply, "")
 	write(100, 0)
 	after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
 	write(160, 0)
@@ -378,28 +342,16 @@ func TestThermalInterrupts(t *testing.T) {
 // before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {
 	const counter = "/sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count"
-	watch := func(t *testing.T, root sysroot.Root, policy setting.Policy) (func(context.Context) Observation,
-		error) {
-		t.Helper()
-		m := &LabMachine{
-			Control: control.NewMachine(t.Context(), root), Clock: sysroot.RealClock{},
-			Log: slog.New(slog.DiscardHandler),
-			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
-				Throttle: policy},
-		}
-		return m.Watch(t.Context(), Applied{}, nil)
-	}
 	for policy, want := range map[setting.Policy][3]int{ // error before the run; refused, remarks after it
 		setting.Require: {1, 1, 0}, setting.Apply: {0, 0, 1}, setting.Warn: {0, 0, 1}, setting.Off: {0, 0, 0},
 	} {
 		root, _ := kernel(t)
-		_, err := watch(t, root, policy)
+		_, err := watched(t, root, policy, "").Watch(t.Context(), Applied{}, nil)
 		must.Equal(t, (err != nil), (want[0] == 1), policy, "without counters", err)
 		file := root.Path(counter)
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("3\n"),
-			0o644)))
-		after := must.Get(watch(t, root, policy))(t)
-		must.Do(t, os.WriteFile(file, []byte("rubbish\n"), 0o644))
+		must.Write(t, file, "3\n")
+		after := must.Get(watched(t, root, policy, "").Watch(t.Context(), Applied{}, nil))(t)
+		must.Write(t, file, "rubbish\n")
 		if seen := after(t.Context()); len(seen.Refused) != want[1] || len(seen.Remarks) != want[2] {
 			t.Errorf("%s: refused %q, remarks %q", policy, seen.Refused, seen.Remarks)
 		}

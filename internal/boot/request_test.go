@@ -3,7 +3,6 @@ package boot
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,9 +62,7 @@ func TestHeldByTheMachine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			s.root = t.TempDir()
-			file := filepath.Join(s.root, name)
-			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text),
-				0o644)))
+			must.Write(t, filepath.Join(s.root, name), text)
 			if ending := s.oneBoot(parse(t, hardware("")), fsys); ending != Held || len(s.events) > 0 ||
 				len(fsys.Files()) > 0 {
 				t.Errorf("ending %d, events %q, files %d; want Held and nothing touched", ending, s.events,

@@ -1,8 +1,6 @@
 package control
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,13 +30,9 @@ func TestGovernorsTunablesAreRestored(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	governor := k.get(host.CPUFreqDir + "/policy0/scaling_governor")
 	file := filepath.Join(k.dir, host.CPUFreqDir, governor, "up_threshold")
-	write := func(text string) {
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
-			os.WriteFile(file, []byte(text+"\n"), 0o644)))
-	}
-	write("71")
+	must.Write(t, file, "71\n")
 	_, restore := must.Get2(required(frequencyGovernor).Apply(t.Context(), m, openJournal(t, m)))(t)
-	write("95") // the kernel's default, as it is when the governor comes back
+	must.Write(t, file, "95\n") // the kernel's default, as it is when the governor comes back
 	must.Do(t, restore(t.Context()))
 	must.Equal(t, k.get(host.CPUFreqDir+"/"+governor+"/up_threshold"), "71", "up_threshold of", "want 71")
 }

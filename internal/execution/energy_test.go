@@ -3,7 +3,6 @@ package execution
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -24,9 +23,7 @@ func machine(t *testing.T, files map[string]string) sysroot.Root {
 
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
-	name = filepath.Join(dir, name)
-	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	must.Do(t, os.WriteFile(name, []byte(text), 0o644))
+	must.Write(t, filepath.Join(dir, name), text)
 }
 
 const rapl = "/sys/class/powercap/"

@@ -5,6 +5,8 @@ package must
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +100,12 @@ func Need(t testing.TB, holds bool, about ...any) {
 	if !holds {
 		t.Fatal(message("", about))
 	}
+}
+
+// Write writes a file whose directories it creates.
+func Write(t testing.TB, path, text string) {
+	t.Helper()
+	Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
 // Often returns how often a test repeats something: quick, or slow with the build tag slow.

@@ -33,8 +33,7 @@ const (
 
 func (l *lab) write(name, text string) *lab {
 	l.t.Helper()
-	path := filepath.Join(l.dir, name)
-	must.Do(l.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
+	must.Write(l.t, filepath.Join(l.dir, name), text)
 	return l
 }
 

@@ -1,7 +1,6 @@
 package autostart_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,12 +42,7 @@ func FuzzHasArgument(f *testing.F) {
 func TestFind(t *testing.T) {
 	const dir = "/lab/x.krun"
 	fsys, root := crashfs.New("/lab"), t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		path := filepath.Join(root, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
-	}
+	write := func(name, text string) { must.Write(t, filepath.Join(root, name), text) }
 	want := func(part string) {
 		t.Helper()
 		why, err := autostart.FindHold(fsys, dir, sysroot.New(root))

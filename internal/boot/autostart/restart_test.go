@@ -18,9 +18,7 @@ func machine(t *testing.T, files map[string]string) sysroot.Root {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		file := filepath.Join(dir, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return sysroot.New(dir)
 }

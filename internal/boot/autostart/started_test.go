@@ -1,7 +1,6 @@
 package autostart_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -33,9 +32,7 @@ func TestInUnit(t *testing.T) {
 		{"no colons", unit, unit + "\n", false},
 	} {
 		root := t.TempDir()
-		file := filepath.Join(root, "proc/self/cgroup")
-		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		must.Do(t, os.WriteFile(file, []byte(test.cgroup), 0o644))
+		must.Write(t, filepath.Join(root, "proc/self/cgroup"), test.cgroup)
 		must.Equal(t, autostart.InUnit(test.unit, sysroot.New(root)), test.want, test.name)
 	}
 	must.Be(t, !autostart.InUnit("krund@a.service", sysroot.New(t.TempDir())),

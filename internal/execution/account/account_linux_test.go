@@ -30,9 +30,7 @@ func testMachine(t *testing.T, passwd string) maker {
 			"GID_MAX 60000\nUSERGROUPS_ENAB yes\n",
 		"etc/subuid": "", "etc/subgid": "", "etc/skel/.profile": "skeleton", "tmp/others": "",
 	} {
-		name = filepath.Join(root, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
+		must.Write(t, filepath.Join(root, name), text)
 	}
 	m := newMaker(root)
 	if err := callTool(t.Context(), []string{"useradd", "--help"}); err != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -34,9 +33,7 @@ func machine(t *testing.T, files map[string]string) Host {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, []byte(text), 0o644)))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return Host{Root: sysroot.New(dir)}
 }

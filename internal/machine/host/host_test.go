@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -34,15 +33,11 @@ func TestMemoryBesideHugePages(t *testing.T) {
 func TestKernelOptionFromConfigGz(t *testing.T) {
 	dir := t.TempDir()
 	h := Host{Root: sysroot.New(dir)}
-	write := func(name string, data []byte) {
-		path := filepath.Join(dir, name)
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)))
-	}
-	packed := must.Get(os.ReadFile("testdata/config.gz"))(t)
-	write("proc/sys/kernel/osrelease", []byte("6.1.0-18-arm64\n"))
-	write("proc/config.gz", packed)
+	packed := string(must.Get(os.ReadFile("testdata/config.gz"))(t))
+	must.Write(t, filepath.Join(dir, "proc/sys/kernel/osrelease"), "6.1.0-18-arm64\n")
+	must.Write(t, filepath.Join(dir, "proc/config.gz"), packed)
 	must.Equal(t, h.KernelOption("CONFIG_NO_HZ_FULL"), "CONFIG_NO_HZ_FULL is not set", "option")
-	write("proc/config.gz", packed[:20])
+	must.Write(t, filepath.Join(dir, "proc/config.gz"), packed[:20])
 	must.Equal(t, h.KernelOption("CONFIG_NO_HZ_FULL"), "", "option of a torn file")
 }
 
@@ -98,9 +93,8 @@ func TestCPUsOfKinds(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for cpu, capacity := range strings.Fields(c.capacities) {
-			name := filepath.Join(dir, "sys/devices/system/cpu/cpu"+strconv.Itoa(cpu), "cpu_capacity")
-			must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755),
-				os.WriteFile(name, []byte(capacity+"\n"), 0o644)))
+			cpu := "sys/devices/system/cpu/cpu" + strconv.Itoa(cpu)
+			must.Write(t, filepath.Join(dir, cpu, "cpu_capacity"), capacity+"\n")
 		}
 		must.Equal(t, (Host{Root: sysroot.New(dir)}).FastCPUs().String(), c.want, c.capacities)
 	}

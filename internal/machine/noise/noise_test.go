@@ -1,9 +1,7 @@
 package noise
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,9 +93,7 @@ func machine(t *testing.T, n int) reading {
 		"proc/812/task/812/schedstat": fmt.Sprintf("%d 0 %d\n", n*4_000_000, n),
 		"proc/813/task/813/stat":      "813 (broken",
 	} {
-		path := filepath.Join(dir, name)
-		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, []byte(text), 0o644)))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return read(host.Host{Root: sysroot.New(dir)})
 }

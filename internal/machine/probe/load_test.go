@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,9 +30,7 @@ func activityFiles(t *testing.T, load string, ticks, stalled string, processes m
 		files["/proc/"+pid+"/stat"] = pid + stat
 	}
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return host.Host{Root: sysroot.New(dir)}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,9 +26,7 @@ func machine(t *testing.T, name string) (host.Host, string) {
 // put writes a file of a machine and creates its directories.
 func put(t *testing.T, dir, name, text string) {
 	t.Helper()
-	path := filepath.Join(dir, name)
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+	must.Write(t, filepath.Join(dir, name), text)
 }
 
 // failing returns an error when a file is read whose name ends in one of the keys.

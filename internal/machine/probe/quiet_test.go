@@ -2,9 +2,7 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,9 +49,7 @@ func (b *busyMachine) write(dirty int) {
 		"proc/812/stat": fmt.Sprintf("812 (stress) R 1 812 812 0 -1 0 0 0 0 0 %d 0 0 0 20 0 1 0 3460\n",
 			b.ticks),
 	} {
-		path := filepath.Join(b.dir, name)
-		must.Do(b.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
-			os.WriteFile(path, []byte(text), 0o644)))
+		must.Write(b.t, filepath.Join(b.dir, name), text)
 	}
 }
 

@@ -18,9 +18,7 @@ func tree(t *testing.T, files map[string]string) Root {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return New(dir)
 }
