@@ -23,7 +23,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
 DAEMON := CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w'
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo ab test test-race test-c lint fuzz bench cross kill-test clean
+.PHONY: help setup build demo ab vet test test-race test-c lint fuzz bench cross kill-test clean
 help:
 	@sed -n 's/^## //p' Makefile
 
@@ -129,9 +129,13 @@ test-race: setup build
 test-c:
 	@$(MAKE) --no-print-directory -C cgo test BUILD=$(BUILD)
 
+## vet         go vet, with the options of the builds, so that compiled packages serve both
+vet:
+	CGO_ENABLED=0 $(GO) vet -trimpath $$($(GO) list ./... | grep -v -e '/cgo$$' -e '/go$$')
+	CGO_ENABLED=1 CC="$(CC)" $(GO) vet -trimpath ./cgo ./runners/go
+
 ## lint        check formatting, the width of lines, tracked files, linters, rooms and import rules
-lint:
-	$(GO) vet ./...
+lint: vet
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	test -z "$$files" || { echo "run gofmt -w on these:"; echo "$$files"; exit 1; }
 	perl scripts/lines.pl $$(git ls-files '*.go' '*.c' '*.h' '*.md' '*.js' '*.css' '*.html' '*.sh' \
@@ -150,7 +154,7 @@ generate:
 
 ## cross       vet and build for OpenBSD, without cgo
 cross:
-	GOOS=openbsd CGO_ENABLED=0 $(GO) vet ./...
+	GOOS=openbsd CGO_ENABLED=0 $(GO) vet -trimpath ./...
 	@mkdir -p $(BUILD)/openbsd
 	GOOS=openbsd CGO_ENABLED=0 $(GO) build -trimpath -o $(BUILD)/openbsd/ \
 	  ./cmd/krund ./cmd/krunctl ./cmd/krunhub

@@ -46,11 +46,13 @@ rm -rf "$KRUND_RIG_LOGS"/*.console "$KRUND_RIG_LOGS"/*.disk "$KRUND_RIG_LOGS"/{c
   "$KRUND_RIG_SUMMARY"
 start=$SECONDS
 go=${GO:-go}
+export CGO_ENABLED=0 # as in make test, so that compiled packages serve both
 # Compiling the test programs does not count toward the time of the run.
-"$go" test -count=1 -run '^$' ./rig/... ./internal/msr >/dev/null || exit 1
+test=("$go" test -trimpath -vet=off -count=1)
+"${test[@]}" -run '^$' ./rig/... ./internal/msr >/dev/null || exit 1
 [ -z "${KRUND_RIG_TIME:-}" ] || export KRUND_RIG_DEADLINE=$(($(date +%s) + KRUND_RIG_TIME))
 if [ -z "${KRUND_RIG_PACE:-}" ]; then
-  "$go" test -count=1 -v -timeout 10m -run '^TestPace$' ./rig/selftest >"$KRUND_RIG_LOGS/pace.log" 2>&1 ||
+  "${test[@]}" -v -timeout 10m -run '^TestPace$' ./rig/selftest >"$KRUND_RIG_LOGS/pace.log" 2>&1 ||
     { cat "$KRUND_RIG_LOGS/pace.log" >&2; echo "rig: the first machine did not boot" >&2; exit 1; }
   sed -n 's/.*rig: \(.*the reference.*\)/rig: this host takes \1/p' "$KRUND_RIG_LOGS/pace.log"
   KRUND_RIG_PACE=$(cat "$KRUND_RIG_LOGS/pace") && export KRUND_RIG_PACE || exit 1
@@ -59,7 +61,7 @@ fi
 # A limited run ends by its deadline; the limit of go test is for a rig that hangs.
 limit=2h
 [ -z "${KRUND_RIG_TIME:-}" ] || limit=$((KRUND_RIG_TIME + 240))s
-"$go" test -count=1 -p 1 -timeout "$limit" "$@"
+"${test[@]}" -p 1 -timeout "$limit" "$@"
 status=$?
 if [ -e "$KRUND_RIG_SUMMARY" ]; then
   awk -F'\t' -v wall=$((SECONDS - start)) '
