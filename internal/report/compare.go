@@ -110,14 +110,26 @@ func effectText(e *compare.Effect, ends func(*compare.Interval) (low, high warmu
 	if e == nil {
 		return ""
 	}
-	i, number := e.Ratio, ratioText
-	sign := ""
+	i, number, none, sign := e.Ratio, ratioText, 1.0, ""
 	if i == nil {
-		i, number, sign = e.Difference, Number, "difference "
+		i, number, none, sign = e.Difference, Number, 0, "difference "
 	}
 	low, high := ends(i)
-	return fmt.Sprintf("%s%s (%s, %s)", sign, number(float64(i.Estimate)), number(float64(low)),
-		number(float64(high)))
+	from, to := endsText(float64(low), float64(high), none, number)
+	return fmt.Sprintf("%s%s (%s, %s)", sign, number(float64(i.Estimate)), from, to)
+}
+
+// endsText writes the ends of an interval. One that ends at no change, or rounds to it, does not
+// contain it, and says so.
+func endsText(low, high, none float64, number func(float64) string) (from, to string) {
+	from, to, end := number(low), number(high), number(none)
+	switch {
+	case low >= none && from == end:
+		from = ">" + end
+	case high <= none && to == end:
+		to = "<" + end
+	}
+	return from, to
 }
 
 // ratioText writes a ratio with four decimals, or four digits if it is far from 1.
@@ -175,8 +187,8 @@ func methodNotes(r *compare.Result) []string {
 	}
 	notes = append(notes,
 		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
-			"; intervals after/before have a confidence of %s, beside \"same\" that of its test, and "+
-			"one that ends at no change does not contain it; changes below %s are the same",
+			"; intervals after/before have a confidence of %s, beside \"same\" that of its test; changes "+
+			"below %s are the same",
 			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
 			compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s; after/before is the ratio of their geometric means; detectable: the "+

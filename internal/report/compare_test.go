@@ -199,6 +199,22 @@ func comparePageFile(t *testing.T, dir string) string {
 	return f.Name()
 }
 
+// TestOpenEnds: an interval that ends at no change, or rounds to it, says that it does not contain
+// it.
+func TestOpenEnds(t *testing.T) {
+	for _, c := range []struct {
+		estimate, low, high warmup.Real
+		text                string
+	}{
+		{1.1, 1, 1.2, "1.1000 (>1.0000, 1.2000)"}, {1.1, 1.00001, 1.2, "1.1000 (>1.0000, 1.2000)"},
+		{0.9, 0.8, 1, "0.9000 (0.8000, <1.0000)"}, {0.9, 0.8, 1.00001, "0.9000 (0.8000, 1.0000)"},
+		{1.01, 0.99, 1.03, "1.0100 (0.9900, 1.0300)"},
+	} {
+		i := compare.Interval{Estimate: c.estimate, AloneLow: c.low, AloneHigh: c.high}
+		must.Equal(t, aloneText(&compare.Effect{Ratio: &i}), c.text)
+	}
+}
+
 // TestExtremeRatios: a ratio far from 1 keeps significant digits.
 func TestExtremeRatios(t *testing.T) {
 	for _, c := range []struct {

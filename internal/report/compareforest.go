@@ -156,8 +156,9 @@ func signed(ratio float64, number func(float64) string) string {
 
 // changeText writes a ratio and its interval as changes: "+3.1 % (+1.0, +5.2)".
 func changeText[T ~float64](ratio, low, high T) string {
-	bound := func(v T) string { return strings.TrimSuffix(signed(float64(v), oneDecimal), " %") }
-	return fmt.Sprintf("%s (%s, %s)", signed(float64(ratio), oneDecimal), bound(low), bound(high))
+	bound := func(v float64) string { return strings.TrimSuffix(signed(v, oneDecimal), " %") }
+	from, to := endsText(float64(low), float64(high), 1, bound)
+	return fmt.Sprintf("%s (%s, %s)", signed(float64(ratio), oneDecimal), from, to)
 }
 
 // compareNames names the keys of a comparison with short packages, as benchmark and "VM variant".

@@ -143,8 +143,8 @@ func groupRows(r *compare.Result) []groupRow {
 			cell.Text = steadyText(c)
 		default:
 			low, high := e.Ratio.Of(c.Verdict)
-			cell.Text = fmt.Sprintf("%s (%s, %s)", shortRatio(float64(e.Ratio.Estimate)),
-				shortRatio(float64(low)), shortRatio(float64(high)))
+			from, to := endsText(float64(low), float64(high), 1, shortRatio)
+			cell.Text = fmt.Sprintf("%s (%s, %s)", shortRatio(float64(e.Ratio.Estimate)), from, to)
 		}
 		if e := c.Steady; e != nil {
 			row.Base = display.UnitOf(r.Unit).Value(float64(e.Before))
