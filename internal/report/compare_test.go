@@ -199,6 +199,16 @@ func comparePageFile(t *testing.T, dir string) string {
 	return f.Name()
 }
 
+// TestCannotTell: the answer names the two sides, and why nothing is known.
+func TestCannotTell(t *testing.T) {
+	r := comparison()
+	r.Changes = slices.Clone(r.Changes[:1])
+	r.Changes[0].Verdict, r.Changes[0].Reason = compare.CannotTell, "measure more"
+	after, before := answer{Result: r}.names()
+	must.Be(t, after != before && after != "" && before != "", after, before)
+	must.Equal(t, CompareAnswer(r), "cannot tell whether "+after+" differs from "+before+": measure more")
+}
+
 // TestOpenEnds: an interval that ends at no change, or rounds to it, says that it does not contain
 // it.
 func TestOpenEnds(t *testing.T) {

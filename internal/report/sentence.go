@@ -191,7 +191,8 @@ func (a answer) part(n int) string {
 // cannotTell says what would have been seen, and what a new experiment would show.
 func (a answer) cannotTell(after, before string) string {
 	if a.of.Keys == 1 {
-		return "cannot tell: " + a.of.Changes[0].Reason
+		return fmt.Sprintf("cannot tell whether %s differs from %s: %s", after, before,
+			a.of.Changes[0].Reason)
 	}
 	text := fmt.Sprintf("cannot tell whether %s differs from %s in any of %s", after, before,
 		a.noun(a.of.Keys))
