@@ -146,10 +146,18 @@ type Act struct {
 	Text string    `json:"text"`
 }
 
-// AddAct stores a change of an event by a user.
+// mostActs is how many of an event are kept.
+const mostActs = 1000
+
+// AddAct stores a change of an event by a user. The oldest ones go if there are too many.
 func (db *DB) AddAct(ctx context.Context, tx *sql.Tx, event, who, text string) error {
-	return exec(ctx, tx, "store what was done to event "+event,
+	err := exec(ctx, tx, "store what was done to event "+event,
 		`INSERT INTO acts (event, at, who, text) VALUES ($1, $2, $3, $4)`, event, db.now(), who, text)
+	if err != nil {
+		return err
+	}
+	return exec(ctx, tx, "remove what was done long ago", `DELETE FROM acts WHERE event = $1 AND seq <=
+		(SELECT seq FROM acts WHERE event = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2)`, event, mostActs)
 }
 
 // Acts returns what was done to an event, the newest first, at most limit.

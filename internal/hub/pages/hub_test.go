@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -523,4 +524,12 @@ func testTriage(t *testing.T, h *testHub) {
 	must.Equal(t, acts[0].Who+": "+acts[0].Text, "anna: muted until: 2026-11-27; reason: known")
 	_, text := h.get("/events/v1")
 	must.Contain(t, text, "&lt;b&gt;why")
+	h.update(func(tx *sql.Tx) (err error) { // what happened long ago is not kept
+		for i := 0; i < 1001 && err == nil; i++ {
+			err = h.db.AddAct(t.Context(), tx, "v1", "berta", strconv.Itoa(i))
+		}
+		return err
+	})
+	acts = must.Get(h.db.Acts(t.Context(), "v1", 2000))(t)
+	must.Be(t, len(acts) == 1000 && acts[0].Text == "1000" && acts[999].Text == "1", len(acts))
 }
