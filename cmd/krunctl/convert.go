@@ -125,7 +125,7 @@ func (a *app) convert(c *cobra.Command, arg string, o convertOptions) error {
 		if err := only(c, "--to toml", "to output"); err != nil {
 			return err
 		}
-		return a.importConfig(arg, o.output)
+		return a.importConfig(contextOf(c), arg, o.output)
 	}
 	var err error
 	if o.from, o.too, err = exchange.ParseIterations(o.iterations); err != nil {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"krund/internal/boot/doctor"
 	"krund/internal/durable"
@@ -15,7 +18,7 @@ import (
 )
 
 // importConfig converts a configuration of Krun; output "" is standard output.
-func (a *app) importConfig(name, output string) error {
+func (a *app) importConfig(ctx context.Context, name, output string) error {
 	output = cmp.Or(output, "-")
 	if in, err := os.Stat(name); err == nil {
 		if out, err := os.Stat(output); err == nil && os.SameFile(in, out) {
@@ -25,7 +28,7 @@ func (a *app) importConfig(name, output string) error {
 	if isRegular(output) {
 		return usageError(fmt.Errorf("%s exists; name another file, or remove it", output))
 	}
-	converted, err := krunconfig.ConvertFile(a.fsys, name, a.host)
+	converted, err := krunconfig.ConvertFile(ctx, name, a.host)
 	if err != nil {
 		return err
 	}
@@ -44,4 +47,17 @@ func (a *app) importConfig(name, output string) error {
 		a.talk("what was converted needs corrections:\n%s", mistakes.Error())
 	}
 	return nil
+}
+
+// convertKrunCommand is the process that importConfig starts.
+func convertKrunCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    krunconfig.Command + " NAME HOST",
+		Short:  "Convert the configuration of Krun on standard input, with bounded memory (internal)",
+		Hidden: true,
+		Args:   arguments(2, 2, "a name and a host"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return krunconfig.Worker(args[0], args[1], a.stdin, a.stdout)
+		},
+	}
 }

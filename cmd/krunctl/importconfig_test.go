@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/exchange/krunconfig"
 	"krund/rig/must"
 )
 
@@ -53,7 +52,7 @@ func TestImportConfigKeepsFiles(t *testing.T) {
 	if got, err := os.ReadFile(out); err != nil || string(got) != precious {
 		t.Errorf("%q, %v", got, err)
 	}
-	large := save(t, "large.krun", strings.Repeat("# x\n", krunconfig.MaxText/4+1))
+	large := save(t, "large.krun", strings.Repeat("# x\n", 1<<18+1))
 	krunctl(t, "convert", "--to", "toml", large).says(t, exitError, "", "more than 1048576 bytes")
 }
 
@@ -80,4 +79,17 @@ func TestImportConfigReadsBelow(t *testing.T) {
 		must.Contain(t, r.stderr, want)
 	}
 	must.Be(t, !strings.Contains(r.stderr, "SECRET"), "the file outside was read", r.stderr)
+}
+
+// TestImportConfigIsBounded: a configuration that takes all memory, in one operation or in many,
+// ends the process that evaluates it, and no other.
+func TestImportConfigIsBounded(t *testing.T) {
+	for name, text := range map[string]string{
+		"doubling": "x = 'a'\nwhile True: x += x\n",
+		"format":   "x = '%s' * 100000 % (('a' * 100000,) * 100000)\n",
+	} {
+		name := save(t, name+".krun", text)
+		krunctl(t, "convert", "--to", "toml", name).says(t, exitError, "",
+			"its evaluation takes more than 10 s or 512 MiB of memory", name)
+	}
 }

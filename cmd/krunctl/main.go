@@ -234,7 +234,7 @@ func addCommands(root *cobra.Command, a *app) {
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(watchIterationsCommand(a)) // in no group, because only krund uses it
+	root.AddCommand(watchIterationsCommand(a), convertKrunCommand(a)) // in no group: only programs use them
 	version := versionCommand(a)
 	version.Hidden = true // --version
 	root.AddCommand(version)

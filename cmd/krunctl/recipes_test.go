@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	if err := os.Setenv(asKrunctl, "1"); err != nil { // of the processes that tests start
+		panic(err)
+	}
 	m.Run()
 }
 

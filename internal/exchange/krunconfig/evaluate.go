@@ -1,12 +1,12 @@
 package krunconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"go.starlark.net/resolve"
 	"go.starlark.net/starlark"
@@ -15,217 +15,167 @@ import (
 	"krund/internal/display"
 )
 
-// Bounds of what a program can make krund do and print.
 const (
-	maxTime  = 10 * time.Second
-	maxFiles = 10   // execfile in one another
-	maxLeft  = 200  // notes
-	maxQuote = 1000 // bytes of a message
-
-	textCost = 8 // work for each byte of a file: a bound of all files together
+	maxSteps = 1 << 18 // of Starlark
+	maxFiles = 10      // execfile in one another
+	maxLeft  = 200     // notes
+	maxQuote = 1000    // bytes of a message
+	maxName  = 100     // bytes of the name of an unknown value
 )
+
+type value = starlark.Value
 
 // evaluator runs a program statement by statement, so that one which cannot be evaluated does not
 // keep it from the others.
 type evaluator struct {
-	scale
 	program  Program
 	thread   *starlark.Thread
 	globals  starlark.StringDict // variables, and the functions that a program finds
-	known    starlark.StringDict // functions and values of modules, by their full names
-	file     string              // that is run, "" for the program itself
+	known    map[string]value    // functions and values of modules, by their full names
 	depth    int                 // of execfile
 	left     []string            // sentences for a person
-	noted    map[string]bool     // these
-	assigned map[string]string   // variables and functions, and where
+	assigned map[string]string   // variables, and where
 	names    []string            // of these, in the order of the program
 	used     map[string]bool     // names that were read
-	decision bool                // of the last condition
+	exact    bool                // integers are divided as from __future__
 	over     error               // a bound was exceeded
 }
 
 // options are Python's rules where Starlark's are stricter.
-var options = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true,
-	Recursion: true}
+var options = &syntax.FileOptions{Set: true, While: true, TopLevelControl: true, GlobalReassign: true}
 
-// evaluate runs a program. The error is for a text that is not Python, or exceeds a bound.
+// evaluate runs a program. The error is for a text that is not Python, or takes too many steps.
 func evaluate(p Program) (*evaluator, error) {
 	e := &evaluator{program: p, globals: starlark.StringDict{}, assigned: map[string]string{},
-		used: map[string]bool{}, noted: map[string]bool{}}
-	e.thread = &starlark.Thread{Print: func(*starlark.Thread, string) {}, OnMaxSteps: e.step}
-	e.thread.SetMaxExecutionSteps(1) // each one is looked at
+		used:   map[string]bool{},
+		thread: &starlark.Thread{Print: func(*starlark.Thread, string) {}}}
+	e.thread.SetMaxExecutionSteps(maxSteps)
 	e.standIns()
-	late := func() { e.thread.Cancel(fmt.Sprintf("it takes more than %v", maxTime)) }
-	defer time.AfterFunc(maxTime, late).Stop()
-	return e, e.runText(p.Text)
-}
-
-// step stops a program that takes too many steps.
-func (e *evaluator) step(t *starlark.Thread) {
-	switch {
-	case t.Steps > maxSteps:
-		t.Cancel(fmt.Sprintf("it takes more than %d steps", maxSteps))
-	case t.CallStackDepth() > maxCalls:
-		t.Cancel(fmt.Sprintf("functions call one another more than %d deep", maxCalls))
-	}
+	err := e.runText("", p.Text)
+	return e, cmp.Or(e.over, err)
 }
 
 // note adds a sentence, which is said once, to what is left for a person.
 func (e *evaluator) note(format string, a ...any) {
 	s := display.Head(fmt.Sprintf(format, a...), maxQuote)
-	if !e.noted[s] {
-		e.noted[s] = true
+	if !slices.Contains(e.left, s) && len(e.left) <= maxLeft {
 		e.left = append(e.left, s)
 	}
 }
 
 // runText runs the text of a file.
-func (e *evaluator) runText(program string) error {
-	e.work += textCost * len(program)
-	if e.work > maxWork {
-		return bound(fmt.Sprintf("it has more than %d KiB", maxWork/textCost>>10))
-	}
-	lines, err := lex(program)
+func (e *evaluator) runText(file, program string) error {
+	f, err := parse(file, program)
 	if err != nil {
 		return err
 	}
-	list, err := blocks(&lines, 0)
-	if err == nil {
-		e.run(list)
-		err = e.over
-	}
-	return err
+	syntax.Walk(f, e.prepare)
+	e.run(f.Stmts)
+	return e.over
 }
 
-// run runs statements. It chooses the branches of conditions that are not in functions or loops by
-// itself.
-func (e *evaluator) run(list []statement) {
-	for i := 0; i < len(list) && e.over == nil; i++ {
-		s := list[i]
-		switch word := s.tokens[0].text; {
-		case s.body == nil, slices.Contains([]string{"def", "for", "while", "class", "with"}, word):
-			e.exec(s)
-		case word == "if":
-			n := 1
-			for i+n < len(list) && (list[i+n].tokens[0].is("elif") || list[i+n].tokens[0].is("else")) {
-				n++
-			}
-			e.choose(list[i : i+n])
-			i += n - 1
-		case word == "except":
-			e.note("%s: what is to be done after an error is left out", e.at(s.tokens[0].line))
-		default: // try, its else and finally
-			e.run(s.body)
+// prepare remembers the names that are read, and calls what makes operators those of Python:
+// unknown values are not compared, and division has its rule.
+func (e *evaluator) prepare(n syntax.Node) bool {
+	call := func(function string, x syntax.Expr) syntax.Expr {
+		at := syntax.Start(x)
+		return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: function}, Args: []syntax.Expr{x},
+			Lparen: at, Rparen: at}
+	}
+	switch n := n.(type) {
+	case *syntax.Ident:
+		e.used[n.Name] = true
+	case *syntax.BinaryExpr:
+		switch n.Op {
+		case syntax.EQL, syntax.NEQ, syntax.LT, syntax.GT, syntax.LE, syntax.GE, syntax.IN, syntax.NOT_IN:
+			n.X, n.Y = call("__known__", n.X), call("__known__", n.Y)
+		case syntax.SLASH, syntax.PERCENT:
+			n.X = call("__operand__", n.X)
+		}
+	case *syntax.AssignStmt:
+		if n.Op == syntax.SLASH_EQ {
+			n.RHS = call("__operand__", n.RHS)
+		}
+		if _, variable := n.LHS.(*syntax.Ident); variable {
+			syntax.Walk(n.RHS, e.prepare)
+			return false
 		}
 	}
+	return true
 }
 
-// choose runs the first branch whose condition is true.
-func (e *evaluator) choose(branches []statement) {
-	for _, s := range branches {
-		first, n := s.tokens[0], len(s.tokens)
-		if first.is("else") {
-			e.run(s.body)
+// run runs statements, and chooses the branches of conditions that are not in functions or loops.
+func (e *evaluator) run(list []syntax.Stmt) {
+	for _, s := range list {
+		if e.over != nil {
 			return
 		}
-		condition := slices.Concat(first.words("__if__", "("), s.tokens[1:n-1], s.tokens[n-1].words(")"))
-		if !e.exec(statement{tokens: condition}) {
-			last := branches[len(branches)-1]
-			for last.body != nil {
-				last = last.body[len(last.body)-1]
-			}
-			e.note("%s: the branches of this condition, to line %d, are left out", e.at(first.line),
-				last.tokens[0].line)
-			return
-		}
-		if e.decision {
-			e.run(s.body)
-			return
+		err := e.exec(s)
+		if e.over == nil && e.thread.ExecutionSteps() >= maxSteps {
+			e.over = fmt.Errorf("%s: it takes more than %d steps", at(syntax.Start(s)), maxSteps)
+		} else if err != nil && e.over == nil {
+			e.fail(s, err)
 		}
 	}
 }
 
-// exec runs one statement, with its body. It reports whether that was possible, otherwise it notes
-// why not.
-func (e *evaluator) exec(s statement) bool {
-	e.read(s)
-	first := s.tokens[0]
-	w := writer{line: first.line}
-	w.statement(s, 0, "")
-	f, err := options.Parse(e.file, syntax.FilePortion{Content: []byte(w.String() + "\n"),
-		FirstLine: int32(first.line), FirstCol: 1}, 0)
-	var made starlark.StringDict
-	if err == nil {
-		guard(f, false)
-		var compiled *starlark.Program
-		// A name that has no value yet may have one when a function reads it.
-		compiled, err = starlark.FileProgram(f, func(string) bool { return true })
+func (e *evaluator) exec(s syntax.Stmt) error {
+	begin, end := s.Span()
+	switch s := s.(type) {
+	case *syntax.IfStmt:
+		v, err := starlark.EvalExprOptions(options, e.thread, s.Cond, e.globals)
 		if err == nil {
-			made, err = compiled.Init(e.thread, e.globals)
+			_, err = isKnown(v)
+		}
+		switch {
+		case err != nil:
+			e.fail(s, err)
+			e.note("%s: the branches of this condition, to line %d, are left out", at(begin), end.Line)
+		case bool(v.Truth()):
+			e.run(s.True)
+		default:
+			e.run(s.False)
+		}
+		return nil
+	case *syntax.ExprStmt:
+		v, err := starlark.EvalExprOptions(options, e.thread, s.X, e.globals)
+		if u, ok := v.(*unknown); ok && u.called {
+			e.note("%s: %s has no counterpart", at(begin), u.text())
+		}
+		return err
+	case *syntax.DefStmt: // it finds the variables that there are when it is called
+		f := &syntax.File{Path: begin.Filename(), Stmts: []syntax.Stmt{s}, Options: options}
+		p, err := starlark.FileProgram(f, func(name string) bool { return !starlark.Universe.Has(name) })
+		if err == nil {
+			var made starlark.StringDict
+			made, err = p.Init(e.thread, e.globals)
+			e.globals[s.Name.Name] = made[s.Name.Name]
+			e.assign(s.Name)
+		}
+		return err
+	}
+	if a, ok := s.(*syntax.AssignStmt); ok {
+		if variable, ok := a.LHS.(*syntax.Ident); ok && a.Op == syntax.EQ {
+			e.assign(variable)
 		}
 	}
-	for variable, v := range made {
-		e.globals[variable] = v
-		if first.is("def") {
-			e.assign(variable, e.at(first.line))
-		}
-	}
-	if err != nil {
-		e.fail(s, err)
-	}
-	return err == nil
+	f := &syntax.File{Path: begin.Filename(), Stmts: []syntax.Stmt{s}, Options: options}
+	return starlark.ExecREPLChunk(f, e.thread, e.globals)
 }
 
-// read remembers the names that a statement reads.
-func (e *evaluator) read(s statement) {
-	skipped := 2 * len(variables(s))
-	if s.tokens[0].is("def") {
-		skipped = len("f(")
+func (e *evaluator) assign(variable *syntax.Ident) {
+	if _, there := e.assigned[variable.Name]; !there {
+		e.names = append(e.names, variable.Name)
 	}
-	for _, t := range s.tokens[min(skipped, len(s.tokens)):] {
-		if t.kind == name {
-			e.used[t.text] = true
-		}
-	}
-	for _, child := range s.body {
-		e.read(child)
-	}
-}
-
-// variables returns the names that a statement assigns to: A, B in `A, B = X` and `A = B = X`.
-func variables(s statement) []string {
-	parts := split(s.tokens, "=")
-	var list []string
-	for _, part := range parts[:len(parts)-1] {
-		for _, t := range split(part, ",") {
-			if s.body != nil || len(t) != 1 || t[0].kind != name {
-				return nil
-			}
-			list = append(list, t[0].text)
-		}
-	}
-	return list
-}
-
-func (e *evaluator) assign(variable, where string) {
-	if _, there := e.assigned[variable]; !there {
-		e.names = append(e.names, variable)
-	}
-	e.assigned[variable] = where
+	e.assigned[variable.Name] = at(variable.NamePos)
 }
 
 // fail notes why a statement was not evaluated. A variable that it would have assigned has no value
 // from here.
-func (e *evaluator) fail(s statement, err error) {
-	if e.over != nil { // in another file
-		return
-	}
-	number, message := s.tokens[0].line, err.Error()
-	where := e.at(number)
-	if parse, ok := errors.AsType[syntax.Error](err); ok {
-		where = at(parse.Pos)
-		message = fmt.Sprintf("%s has no counterpart (%s)", words(s.tokens), parse.Msg)
-	} else if list, ok := errors.AsType[resolve.ErrorList](err); ok {
+func (e *evaluator) fail(s syntax.Stmt, err error) {
+	e.thread.Uncancel()
+	where, message := at(syntax.Start(s)), err.Error()
+	if list, ok := errors.AsType[resolve.ErrorList](err); ok {
 		where, message = at(list[0].Pos), list[0].Msg
 	} else if failed, ok := errors.AsType[*starlark.EvalError](err); ok {
 		message = failed.Msg
@@ -236,26 +186,26 @@ func (e *evaluator) fail(s statement, err error) {
 		}
 	}
 	message = strings.TrimPrefix(message, "Starlark computation cancelled: ")
-	if variable, ok := strings.CutPrefix(message, "internal error: predeclared variable "); ok {
-		message = strings.TrimSuffix(variable, " is uninitialized") + " has no value"
-	}
-	if b, ok := errors.AsType[bound](err); ok {
-		e.over = fmt.Errorf("%s: %w", where, b)
-	} else if strings.HasPrefix(err.Error(), "Starlark computation cancelled") {
-		e.over = fmt.Errorf("%s: %w", where, bound(message))
-	}
-	if list := variables(s); len(list) > 0 {
-		for _, variable := range list {
-			delete(e.globals, variable)
+	for _, prefix := range []string{"undefined: ", "internal error: predeclared variable "} {
+		if variable, ok := strings.CutPrefix(message, prefix); ok {
+			message = strings.TrimSuffix(variable, " is uninitialized") + " has no value"
 		}
+	}
+	var list []string
+	if a, ok := s.(*syntax.AssignStmt); ok {
+		syntax.Walk(a.LHS, func(n syntax.Node) bool {
+			if variable, ok := n.(*syntax.Ident); ok {
+				list = append(list, variable.Name)
+				delete(e.globals, variable.Name)
+			}
+			_, tuple := n.(*syntax.TupleExpr)
+			return tuple
+		})
+	}
+	if len(list) > 0 {
 		where += ", " + strings.Join(list, ", ")
 	}
 	e.note("%s: %s", where, message)
-}
-
-// at returns a line of the file that is run for messages.
-func (e *evaluator) at(number int) string {
-	return at(syntax.MakePosition(&e.file, int32(number), 1))
 }
 
 func at(p syntax.Position) string {
@@ -265,10 +215,10 @@ func at(p syntax.Position) string {
 	return fmt.Sprintf("%s, line %d", p.Filename(), p.Line)
 }
 
-// here returns the line of the program that called a function.
-func here(t *starlark.Thread) string {
-	for i := range t.CallStackDepth() {
-		if p := t.CallFrame(i).Pos; p.Line > 0 {
+// here returns the line of the program that is evaluated.
+func (e *evaluator) here() string {
+	for i := range e.thread.CallStackDepth() {
+		if p := e.thread.CallFrame(i).Pos; p.Line > 0 {
 			return at(p)
 		}
 	}
@@ -282,18 +232,15 @@ func (e *evaluator) include(name string) error {
 	case e.program.Read == nil || path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../"):
 		return fmt.Errorf("%s is not below the directory of the configuration", name)
 	case e.depth == maxFiles:
-		return bound(fmt.Sprintf("execfile runs files more than %d deep", maxFiles))
+		e.over = fmt.Errorf("%s: execfile runs files more than %d deep", e.here(), maxFiles)
+		return e.over
 	}
 	data, err := e.program.Read(name)
-	if err != nil {
-		return err
+	if err == nil {
+		e.depth++
+		err = e.runText(name, string(data))
+		e.depth--
 	}
-	outer := e.file
-	e.file = name
-	e.depth++
-	err = e.runText(string(data))
-	e.depth--
-	e.file = outer
 	return err
 }
 
@@ -304,4 +251,271 @@ func (e *evaluator) below(name string) string {
 		return name
 	}
 	return path.Clean(rest)
+}
+
+// unknown is a value that only the machine or Krun knows: a module, what it contains, a call of it,
+// or what was computed from that. Calls of Krun's classes are such values, too.
+type unknown struct {
+	evaluator *evaluator
+	name      string // such as os.environ, or os.environ["HOME"]
+	called    bool
+	args      starlark.Tuple
+	named     []starlark.Tuple
+	where     string // the line that made it
+}
+
+// text returns it for messages.
+func (u *unknown) text() string {
+	if !u.called {
+		return u.name
+	}
+	var list []string
+	for _, v := range u.args {
+		list = append(list, short(v))
+	}
+	for _, n := range u.named {
+		list = append(list, string(n[0].(starlark.String))+"=...")
+	}
+	return display.Head(u.name+"("+strings.Join(list, ", ")+")", maxQuote)
+}
+
+// short returns a value for messages.
+func short(v value) string {
+	switch v := v.(type) {
+	case starlark.Int:
+		return v.String()
+	case *unknown:
+		return v.text()
+	case starlark.String:
+		return fmt.Sprintf("%q", display.Head(string(v), maxName))
+	}
+	return "..."
+}
+
+func (u *unknown) err() error { return fmt.Errorf("%s has no known value", u.text()) }
+
+// String implements starlark.Value. A program that makes a text of it fails.
+func (u *unknown) String() string {
+	u.evaluator.thread.Cancel(u.err().Error())
+	return u.text()
+}
+
+// Truth implements starlark.Value. A program whose condition it is fails.
+func (u *unknown) Truth() starlark.Bool { return u.String() == "" }
+
+// Type implements starlark.Value.
+func (u *unknown) Type() string { return u.text() }
+
+// Freeze implements starlark.Value.
+func (u *unknown) Freeze() {}
+
+// Hash implements starlark.Value.
+func (u *unknown) Hash() (uint32, error) { return 0, u.err() }
+
+// Name implements starlark.Callable.
+func (u *unknown) Name() string { return u.name }
+
+// CallInternal implements starlark.Callable.
+func (u *unknown) CallInternal(_ *starlark.Thread, args starlark.Tuple,
+	named []starlark.Tuple) (value, error) {
+	return &unknown{evaluator: u.evaluator, name: u.within(""), called: true, args: args, named: named,
+		where: u.evaluator.here()}, nil
+}
+
+// Get implements starlark.Mapping: an element.
+func (u *unknown) Get(key value) (value, bool, error) {
+	return &unknown{evaluator: u.evaluator, name: u.within("[" + short(key) + "]"), where: u.where}, true, nil
+}
+
+// Binary implements starlark.HasBinary.
+func (u *unknown) Binary(syntax.Token, value, starlark.Side) (value, error) { return u, nil }
+
+// AttrNames implements starlark.HasAttrs.
+func (u *unknown) AttrNames() []string { return nil }
+
+// Attr implements starlark.HasAttrs: what a module or another unknown value contains.
+func (u *unknown) Attr(name string) (value, error) {
+	return u.evaluator.find(u.within("." + name)), nil
+}
+
+// within returns the name of something in u.
+func (u *unknown) within(what string) string {
+	if u.called {
+		what = "()" + what
+	}
+	return display.Head(u.name+what, maxName)
+}
+
+// find returns a module, or what one contains.
+func (e *evaluator) find(full string) value {
+	v, ok := e.known[full]
+	if full == "sys.platform" && !e.used[full] {
+		e.used[full] = true
+		e.note("%s: %s is taken as %s; what is for other systems is left out", e.here(), full, v)
+	}
+	if !ok {
+		v = &unknown{evaluator: e, name: full, where: e.here()}
+	}
+	return v
+}
+
+// inside returns an unknown value that v is or contains, nil if there is none.
+func inside(v value, depth int) *unknown {
+	switch v := v.(type) {
+	case *unknown:
+		return v
+	case starlark.String:
+	case *starlark.Dict:
+		return inside(starlark.Tuple(slices.Concat(v.Items()...)), depth)
+	case starlark.Iterable:
+		for element := range starlark.Elements(v) {
+			if u := inside(element, depth-1); u != nil || depth == 0 {
+				return u
+			}
+		}
+	}
+	return nil
+}
+
+const nested = 5 // how deep unknown values are searched
+
+// operand is one of / or %, as Python 2 computes them.
+type operand struct {
+	value
+	exact bool
+}
+
+// Binary implements starlark.HasBinary.
+func (o operand) Binary(op syntax.Token, y value, side starlark.Side) (value, error) {
+	x := o.value
+	if side == starlark.Right {
+		x, y = y, x
+	}
+	if u := cmp.Or(inside(x, nested), inside(y, nested)); u != nil {
+		return u, nil
+	}
+	_, isInt := x.(starlark.Int)
+	_, alsoInt := y.(starlark.Int)
+	if op == syntax.SLASH && isInt && alsoInt && !o.exact {
+		op = syntax.SLASHSLASH
+	}
+	return starlark.Binary(op, x, y)
+}
+
+func isKnown(v value) (value, error) {
+	if u := inside(v, nested); u != nil {
+		return nil, u.err()
+	}
+	return v, nil
+}
+
+// standIns makes what a program finds when it begins.
+func (e *evaluator) standIns() {
+	text := func(v value) string { s, _ := starlark.AsString(v); return s }
+	add := func(name string, most int, f func(a []value) (value, error)) value {
+		v := starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, a starlark.Tuple,
+			named []starlark.Tuple) (value, error) {
+			for _, n := range named {
+				a = append(a, n[1])
+			}
+			if len(a) > most {
+				return nil, fmt.Errorf("%s cannot have %d arguments", name, len(a))
+			}
+			return f(append(a, starlark.None)) // so that there is one
+		})
+		e.globals[name] = v
+		return v
+	}
+	const any = maxText
+	stop := func(what string) value {
+		return add(what, any, func(a []value) (value, error) {
+			return nil, fmt.Errorf("the program ends here: %s %s", strings.Trim(what, "_"), short(a[0]))
+		})
+	}
+	// Functions of paths take an unknown one to itself.
+	paths := func(name string, most int, f func(parts []string) string) value {
+		return add(name, most, func(a []value) (value, error) {
+			parts := make([]string, len(a)-1)
+			for i := range parts {
+				var ok bool
+				if u := inside(a[i], nested); u != nil {
+					return u, nil
+				} else if parts[i], ok = starlark.AsString(a[i]); !ok {
+					return nil, fmt.Errorf("a path is %s instead of a text", a[i].Type())
+				}
+			}
+			return starlark.String(f(parts)), nil
+		})
+	}
+	path1 := func(name string, f func(string) string) value {
+		return paths(name, 1, func(parts []string) string { return f(joined(parts...)) })
+	}
+	same := func(s string) string { return s }
+	get := func(a []value) (value, error) {
+		e.note("%s: the environment variable %s is taken as unset", e.here(), short(a[0]))
+		return append(a, starlark.None)[1], nil
+	}
+	node := func([]value) (value, error) {
+		e.note("%s: the name of the machine is taken as %q; [machines.NAME] is for others", e.here(),
+			e.program.Host)
+		return starlark.String(e.program.Host), nil
+	}
+	add("__import__", 1, func(a []value) (value, error) {
+		e.exact = e.exact || text(a[0]) == "__future__.division"
+		return e.find(display.Head(text(a[0]), maxName)), nil
+	})
+	add("__known__", 1, func(a []value) (value, error) { return isKnown(a[0]) })
+	add("__operand__", 1, func(a []value) (value, error) { return operand{a[0], e.exact}, nil })
+	add("__refuse__", 1, func(a []value) (value, error) { return nil, errors.New(text(a[0])) })
+	add("__except__", 0, func([]value) (value, error) {
+		e.note("%s: what is to be done after an error is left out", e.here())
+		return starlark.False, nil
+	})
+	add("__assert__", 2, func(a []value) (value, error) {
+		v, err := isKnown(a[0])
+		if err == nil && !v.Truth() {
+			err = errors.New("the program ends here: its assertion does not hold")
+		}
+		return starlark.None, err
+	})
+	add("execfile", 3, func(a []value) (value, error) {
+		name, ok := starlark.AsString(a[0])
+		if !ok {
+			return nil, fmt.Errorf("the file is %s", a[0].Type())
+		}
+		return starlark.None, e.include(name)
+	})
+	stop("__raise__")
+	e.known = map[string]value{
+		"distutils.spawn.find_executable": path1("find_executable", same),
+		"krun.util.fatal":                 stop("fatal"), "sys.exit": stop("sys.exit"),
+		"platform.node": add("node", 0, node), "socket.gethostname": add("gethostname", 0, node),
+		"os.environ.get": add("os.environ.get", 2, get), "os.getenv": add("getenv", 2, get),
+		"sys.platform": starlark.String(e.program.Platform),
+		"os.sep":       starlark.String("/"), "os.path.sep": starlark.String("/"),
+		"os.getcwd":        paths("getcwd", 0, func([]string) string { return e.program.Dir }),
+		"os.path.join":     paths("join", any, func(parts []string) string { return joined(parts...) }),
+		"os.path.abspath":  path1("abspath", func(s string) string { return joined(e.program.Dir, s) }),
+		"os.path.basename": path1("basename", path.Base), "os.path.dirname": path1("dirname", path.Dir),
+		"os.path.normpath":   path1("normpath", path.Clean),
+		"os.path.expanduser": path1("expanduser", same), "os.path.realpath": path1("realpath", same),
+	}
+	path1("globals", same) // an argument of execfile
+	for _, name := range slices.Concat([]string{"EntryPoint", "os", "sys", "platform"}, classes()) {
+		e.globals[name] = &unknown{evaluator: e, name: name}
+	}
+}
+
+// joined joins the parts of a path as os.path.join does.
+func joined(parts ...string) string {
+	p := ""
+	for _, s := range parts {
+		if strings.HasPrefix(s, "/") {
+			p = ""
+		} else if p != "" && !strings.HasSuffix(p, "/") {
+			p += "/"
+		}
+		p += s
+	}
+	return p
 }

@@ -151,7 +151,7 @@ func TestConstructs(t *testing.T) {
 		{"is", "X = [None is None, 1 is not None, 1 <> 2, not 1 is 2]", "[True, True, True, True]"},
 		{"several", "A = 1; B = A + 1; X = B", "2"},
 		{"tuple", "A, B = 1, 2\nA, B = B, A\nX = (A, B)", "(2, 1)"},
-		{"wrong tuple", "A, B = 1, 2, 3", "line 1, A, B: tuple is not 2 values"},
+		{"wrong tuple", "A, B = 1, 2, 3", "line 1, A, B: too many values to unpack (got 3, want 2)"},
 		{"augmented", "X = 1\nX += 2\nX *= 5\nX -= 1\nX /= 4", "3"},
 		{"list in two places", "X = [1]\nA = X\nA += [2]\nA.append(3)", "[1, 2, 3]"},
 		{"element", "X = {'a': [1]}\nX['a'] += [2]\nX['b'] = X.get('b', 0) + 1", `{"a": [1, 2], "b": 1}`},
@@ -193,7 +193,11 @@ func TestConstructs(t *testing.T) {
 		{"environment is noted", "import os\nX = os.getenv('C')",
 			`line 2: the environment variable "C" is taken as unset`},
 		{"unknown spreads", "import os\nX = '%s/%s' % ('a', os.environ['B'] + 'c')", `os.environ["B"]`},
-		{"unknown in join", "import os\nX = os.path.join('a', ','.join([os.uname()[0]]))", "os.uname()[0]"},
+		{"unknown in join", "import os\nX = ','.join([os.uname()[0]])",
+			"line 2, X: join: in list, want string, got os.uname()[0]"},
+		{"unknown in a path", "import os\nX = os.path.join('a', os.uname()[0])", "os.uname()[0]"},
+		{"unknown as text", "import os\nX = '{0}'.format(os.uname())",
+			"line 2, X: os.uname() has no known value"},
 		{"unknown in a list", "import os\nX = [os.uname()] + list((os.a, len([os.b])))",
 			"[os.uname(), os.a, 1]"},
 		{"unknown is no key", "import os\nX = {}[os.name]", "line 2, X: os.name has no known value"},
@@ -207,7 +211,7 @@ func TestConstructs(t *testing.T) {
 		{"print", "print 'a', X\nprint >>f, 1\nprint('a')\nX = 1", "1"},
 		{"raise in a branch", "X = 1\nif X > 1: raise ValueError('a')", "1"},
 		{"raise", "def f():\n  raise ValueError, 'a'\nX = f()",
-			"line 2, X: the program ends here: raise \"ValueError , a\""},
+			"line 2, X: the program ends here: raise \"ValueError , 'a'\""},
 		{"fatal", "from krun.util import fatal\nX = 1\nfatal('no')",
 			"line 3: the program ends here: fatal \"no\""},
 		{"assert", "assert 1 == 1, 'a'\nassert False",
@@ -217,7 +221,7 @@ func TestConstructs(t *testing.T) {
 		{"try is noted", "try: X = 1\nexcept: X = 2",
 			"line 2: what is to be done after an error is left out"},
 		{"class", "class A(object):\n  b = 1\nX = 1", "line 1: class A ( object ) : has no counterpart"},
-		{"with", "with open('a') as f: X = f", "line 1: with open ( a ) as f : has no counterpart"},
+		{"with", "with open('a') as f: X = f", "line 1: with open ( 'a' ) as f : ... has no counterpart"},
 		{"power", "X = 2 ** 3", "line 1, X: X = 2 ** 3 has no counterpart"},
 		{"no value", "X = 1\nX = A", "line 2, X: A has no value"},
 		{"old value is gone", "A = 1\nA = B\nX = A", "line 3, X: A has no value"},
@@ -225,7 +229,6 @@ func TestConstructs(t *testing.T) {
 		{"line within a function", "def f(a):\n\n  return a['b']\nX = f({})",
 			"line 3, X: key \"b\" not in dict"},
 		{"key twice", "X = {'a': 1, 'a': 2}", "line 1, X: duplicate key: \"a\""},
-		{"getattr", "X = getattr('a', 'join')", "line 1, X: getattr has no value"},
 	} {
 		e, err := evaluate(Program{Text: c.program, Dir: "/dir", Host: "lab1.org", Platform: "linux2"})
 		if err != nil {
@@ -274,76 +277,29 @@ func TestExecfile(t *testing.T) {
 	}
 }
 
-// TestRefuses: what is not Python, or exceeds a bound, is refused with its line.
+// TestRefuses: what is not Python, or takes too many steps, is refused with its line. What takes
+// too much memory or time ends its process: see krunctl's tests.
 func TestRefuses(t *testing.T) {
-	const work, deep, large = "it makes and reads more than 16 MiB", "values are nested deeper than 100",
-		"a value has more than 16 MiB"
-	const dag, tree = "x = (1,)\nfor i in range(60): x = (x, x)\n",
-		"x = [1]\nfor i in range(60): x = [x, x]\n"
 	for program, want := range map[string]string{
-		"N_EXECUTIONS = 3\n":               "there is no VMS",
-		"VMS = 'x":                         "line 1: a text has no end",
-		"VMS = '''x":                       "line 1: a text has no end",
-		"\nVMS = (]":                       "line 2: ] closes no bracket",
-		"VMS = )":                          "line 1: ) closes no bracket",
-		"\x00":                             "not UTF-8",
-		"\xff":                             "not UTF-8",
-		"  x = 1":                          "line 1: unexpected indentation",
-		"if 1:\n  x = 1\n    y = 1":        "line 3: unexpected indentation",
-		"if 1:\nx = 1":                     `line 1: the block after "if" is empty`,
-		strings.Repeat("#\n", MaxText):     "it has more than 1048576 bytes",
-		"x = " + strings.Repeat("(", 1000): "nested deeper than 100",
-		"x = " + strings.Repeat("-", 100_000) + "1":               "a statement has more than 10000 words",
-		"x = " + strings.Repeat("9", 1001):                        "a number has more than 1000 digits",
-		stairs(200):                                               "line 102: unexpected indentation",
-		"while True: pass":                                        "line 1: it takes more than 262144 steps",
-		"x = []\nwhile True: x.append({})":                        "line 2: it takes more than 262144 steps",
-		"def f(a): return f(a + 1)\nf(0)":                         "line 1: functions call one another",
-		"f = lambda: f()\nf()":                                    "line 1: functions call one another",
-		"x = 'a' * 10**9":                                         "there is no VMS",
-		"x = 'a' * 1000000000":                                    large,
-		"x = 99999999999999999999 * ['a']":                        large,
-		"x = ['a'] * 1000000\nx = ''.join(['b' * 999] * 1000000)": large,
-		"x = ('a' * 50000).replace('a', 'b' * 50000)":             large,
-		"x = ('{0}' * 50000).format('a' * 50000)":                 large,
-		"x = '%s' * 100000 % ('a' * 100000)":                      "line 1",
-		"x = '%(a)s' * 10000 % {'a': 'b' * 10000}":                large,
-		"x = 'a'\nwhile True: x += x":                             work,
-		"x = 'a'\nwhile True: x = x + x":                          work,
-		"x = [1]\nwhile True: x += x":                             work,
-		"x = [1]\nwhile True: x.extend(x)":                        work,
-		"x = [1] * 100000\nwhile True: y = x[:]":                  work,
-		"def f(*a): pass\nx = [1] * 100000\nwhile True: f(*x)":    work,
-		"x = list(range(1000000000))":                             work,
-		"x = sorted(xrange(1000000000))":                          work,
-		"x = 1 in range(1000000000)":                              work,
-		"x = [i for i in range(1000000000)]":                      work,
-		"x = 3\nwhile True: x = x * x":                            "line 2: a number has more than 4096 bits",
-		"x = 3\nwhile True: x *= x":                               "line 2: a number has more than 4096 bits",
-		"x = 1\nwhile True: x = x << 511":                         "line 2: a number has more than 4096 bits",
-		"x = int('9' * 100000)":                                   "line 1: a number has more than 4096 bits",
-		tree + "str(x)":                                           work,
-		tree + "x == x":                                           work,
-		tree + "VMS = {'a': x}":                                   "VMS: " + work,
-		dag + "y = {x: 1}":                                        work,
-		dag + "y = {}\ny[x] = 1":                                  work,
-		dag + "y = {}[x]":                                         work,
-		dag + "y = {k: 1 for k in [x]}":                           work,
-		dag + "y = set([x])":                                      work,
-		dag + "y = 'a %s' % x":                                    work,
-		"x = []\nx.append(x)\nx == x":                             deep,
-		"x = {}\nx['a'] = x\nVMS = x":                             deep,
-		"v = ['a' * 60] * 20000\nVMS = {}\nfor i in range(99): VMS[str(i)] = {'variants': v}": "VMS: " + work,
+		"N_EXECUTIONS = 3\n":                   "there is no VMS",
+		"VMS = 'x":                             "line 1: a text has no end",
+		"VMS = '''x":                           "line 1: a text has no end",
+		"\nVMS = (]":                           "line 2: ] closes no bracket",
+		"VMS = )":                              "line 1: ) closes no bracket",
+		"\x00":                                 "not UTF-8",
+		"\xff":                                 "not UTF-8",
+		"  x = 1":                              "line 1: got indent",
+		"if 1:\n  x = 1\n    y = 1":            "line 3: got indent",
+		"if 1:\nx = 1":                         "line 2: got identifier, want indent",
+		strings.Repeat("#\n", maxText):         "more than 1048576 bytes",
+		strings.Repeat("class A: pass\n", 101): "more than 100 lines have no counterpart",
+		"while True: pass":                     "line 1: it takes more than 262144 steps",
+		"x = []\nwhile True:\n  x.append({})":  "line 2: it takes more than 262144 steps",
+		"def f(a): return f(a + 1)\nf(0)":      "line 1: function f called recursively",
+		"x = 'a' * 9999999999999":              "line 1, x: repeat count 9999999999999 too large",
+		"x = ['a'] * 99999 * 99999":            "line 1, x: excessive repeat",
 	} {
 		c, err := Convert(Program{Text: program})
 		must.Refuse(t, err, want, program, len(c.TOML), "bytes")
 	}
-}
-
-func stairs(n int) string {
-	var b strings.Builder
-	for i := range n {
-		b.WriteString(strings.Repeat(" ", i) + "if 1:\n")
-	}
-	return b.String()
 }
