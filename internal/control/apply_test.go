@@ -15,7 +15,7 @@ import (
 // TestApplyAndRestoreEverywhere applies every control to every machine: nothing may be left to set
 // afterwards, and restoring must leave each file as it was.
 func TestApplyAndRestoreEverywhere(t *testing.T) {
-	for _, name := range append(machines.Names(), machines.Names()...) {
+	for _, name := range slices.Concat(machines.Names(), machines.More(), machines.Names()) {
 		t.Run(name, func(t *testing.T) {
 			m, k := fakeMachine(t, name)
 			if strings.Contains(t.Name(), "#") { // the second time round
@@ -49,7 +49,7 @@ func TestApplyAndRestoreEverywhere(t *testing.T) {
 
 // TestCheckChangesNothing: a check only reads.
 func TestCheckChangesNothing(t *testing.T) {
-	for _, name := range machines.Names() {
+	for _, name := range append(machines.Names(), machines.More()...) {
 		m, k := fakeMachine(t, name)
 		before := snapshot(t, k.dir)
 		CheckAll(t.Context(), m, everything())

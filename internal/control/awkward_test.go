@@ -129,6 +129,21 @@ var awkwardMachines = []awkward{
 		"two CPUs"},
 	{"one CPU and interrupts", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "irq_affinity",
 		setting.StatusCannot, ""},
+	{"one CPU of a machine of four", "more/container",
+		map[string]string{groupRoot + "/cpuset.cpus.effective": "2"}, "workqueues", setting.StatusCannot,
+		"only CPU 2,"},
+	{"no idle states and no request for them on arm64", "more/raspberry-pi", nil, "cstates",
+		setting.StatusCannot, "cpuidle.off"},
+	{"no frequency driver on RISC-V", "more/raspberry-pi", map[string]string{host.CPUFreqDir: "-",
+		"/proc/cpuinfo": "hart\t: 0\nisa\t: rv64imafdc\nuarch\t: sifive,u74-mc\n"}, "frequency",
+		setting.StatusCannot, "the board's own"},
+	{"no frequency driver and no registers of x86", "more/raspberry-pi",
+		map[string]string{host.CPUFreqDir: "-"}, "turbo", setting.StatusCannot, `turbo = "warn"`},
+	{"a kernel without tickless CPUs in a container", "more/container", map[string]string{nohzFile: "-"},
+		"tickless", setting.StatusCannot, "on the host of this container"},
+	{"fair servers without debugfs in a container", "more/container",
+		map[string]string{"/proc/sys/kernel/osrelease": "6.18.1"}, "rt_throttle", setting.StatusCannot,
+		"on the host of this container"},
 	{"one CPU and the timer", "kvm-guest", map[string]string{cpuDir + "online": "0"}, "tickless",
 		setting.StatusCannot, "two CPUs"},
 }
@@ -163,7 +178,7 @@ func TestAwkwardMachines(t *testing.T) {
 // TestReadOnlyKernelFiles: in a container every write to /sys and /proc/sys fails. Nothing is
 // changed, and each row gives the reason.
 func TestReadOnlyKernelFiles(t *testing.T) {
-	for _, tree := range machines.Names() {
+	for _, tree := range append(machines.Names(), machines.More()...) {
 		m, k := fakeMachine(t, tree)
 		before := state(t, m, k)
 		k.refuse = func(string, string, string) error { return syscall.EROFS }
@@ -182,7 +197,7 @@ func TestReadOnlyKernelFiles(t *testing.T) {
 
 // TestCheckOfReadOnlyKernelFiles: a check does not promise to set what cannot be written.
 func TestCheckOfReadOnlyKernelFiles(t *testing.T) {
-	for _, tree := range machines.Names() {
+	for _, tree := range append(machines.Names(), machines.More()...) {
 		m, k := fakeMachine(t, tree)
 		s := everything()
 		promised := map[string]bool{}

@@ -41,7 +41,7 @@ func planClocksource(_ context.Context, m *Machine, d setting.Demand, _ Request)
 	name := d.Text("name")
 	wanted := name
 	if name == "" {
-		wanted = "tsc on x86"
+		wanted = "any"
 	}
 	now, err := m.Root.Read(clocksourceDir + "/current_clocksource")
 	if err != nil {
@@ -55,6 +55,9 @@ func planClocksource(_ context.Context, m *Machine, d setting.Demand, _ Request)
 	x86 := slices.ContainsFunc(available, func(s string) bool {
 		return slices.Contains([]string{"tsc", "hpet", "acpi_pm", "kvm-clock"}, s)
 	})
+	if name == "" && x86 {
+		wanted = "tsc, or a hypervisor's"
+	}
 	switch {
 	case now == name || name == "" && (!x86 || slices.Contains(vdsoClocks, now)):
 		return ok(now, wanted)

@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/probe"
 )
 
 const latencyFile = "/dev/cpu_dma_latency"
@@ -45,8 +46,8 @@ var cstates = Descriptor{
 		case want == shallowest:
 			latency, known := m.shallowestIdle()
 			if !known {
-				return cannot("unknown", "no deeper than C1", "the kernel lists no idle states in "+
-					"/sys/devices/system/cpu/cpu*/cpuidle", "set latency_us")
+				return cannot(unknown, "no deeper than C1", "the kernel lists no idle states in "+
+					"/sys/devices/system/cpu/cpu*/cpuidle", probe.PlatformOf(m.Host).Remedy("cstates"))
 			}
 			want = latency
 		case want == 0 && m.siblings() && !r.siblingsOff(m):
@@ -102,7 +103,7 @@ func planCStates(m *Machine, want int) Plan {
 	data, err := m.Root.ReadBytes(latencyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return cannot("unknown", wanted, "the kernel has no "+latencyFile,
-			"limit C-states in the firmware, or boot with intel_idle.max_cstate or processor.max_cstate")
+			probe.PlatformOf(m.Host).Remedy("cstates"))
 	}
 	if err != nil {
 		return unreadable(wanted, err)

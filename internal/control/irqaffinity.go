@@ -47,8 +47,7 @@ var irqAffinity = Descriptor{
 func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	wanted := "CPU " + others.String()
 	if len(cpus) == 0 {
-		return cannot("all on CPU "+others.String(), "away from the benchmark CPU", "there is only one CPU",
-			"measure on a machine with two CPUs or more")
+		return tooFew("all on CPU "+others.String(), "away from the benchmark CPU", others)
 	}
 	var steps []Step
 	var unknown []error

@@ -3,9 +3,14 @@ package control
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
+	"strings"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 )
 
 // number is a control of one file of the kernel that holds a number. Without a wanted value in f,
@@ -119,7 +124,7 @@ var rtThrottle = Descriptor{
 
 const (
 	rtRuntimeFile   = "/proc/sys/kernel/sched_rt_runtime_us"
-	fairServerFiles = "/sys/kernel/debug/sched/fair_server/cpu[0-9]*/runtime" // nanoseconds
+	fairServerFiles = "/sys/kernel/debug/sched/*_server/cpu[0-9]*/runtime" // nanoseconds
 )
 
 func planRTThrottle(ctx context.Context, m *Machine, d setting.Demand, _ Request) Plan {
@@ -132,19 +137,27 @@ func planRTThrottle(ctx context.Context, m *Machine, d setting.Demand, _ Request
 	if err != nil || len(servers) == 0 {
 		return cannot(p.Found, p.Wanted, "since Linux 6.12 the fair server of each CPU takes 50 ms of "+
 			"each second, whatever this says, and its switch is in debugfs, which is not mounted",
-			"mount -t debugfs none /sys/kernel/debug")
+			probe.PlatformOf(m.Host).Remedy("debugfs"))
 	}
+	var steps []Step
+	on := map[string]host.CPUs{} // by the runtime of a server: there is one for each CPU
 	for _, file := range servers {
 		one := sysfile{path: file, want: "0", unit: " ns"}.plan(ctx, m)
 		if one.Status == setting.StatusCannot {
 			return cannot(p.Found, p.Wanted, one.Detail,
 				"run as root; a kernel that is locked down (lockdown=) shows no debugfs")
 		}
-		if one.Status != setting.StatusOK {
-			server := path.Base(path.Dir(file))
-			p = both(p, Plan{Status: one.Status, Found: server + " " + one.Found, Wanted: server + " 0 ns"},
-				append(p.Steps, one.Steps...))
+		if cpu, err := host.ParseCPUList(strings.TrimPrefix(path.Base(path.Dir(file)), "cpu")); err == nil &&
+			one.Status != setting.StatusOK {
+			on[one.Found] = on[one.Found].Plus(cpu)
 		}
+		steps = append(steps, one.Steps...)
+	}
+	for _, runtime := range slices.Sorted(maps.Keys(on)) {
+		found := "servers of CPU " + on[runtime].String() + " " + runtime
+		p = both(p, Plan{Status: setting.StatusWillSet, Found: found, Wanted: "servers 0 ns"},
+			append(p.Steps, steps...))
+		steps = nil
 	}
 	return p
 }

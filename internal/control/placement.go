@@ -51,7 +51,11 @@ func planPlacement(_ context.Context, m *Machine, d setting.Demand, r Request) P
 		if len(best) >= leastSet || shielded {
 			return ok(found, "one set")
 		}
-		return ok(found, "one set", "not bound: one processor is too few for the threads of a VM")
+		if len(online) == 1 {
+			return ok(found, "one set", "krund may use no other processor")
+		}
+		return ok(found, "one set", fmt.Sprintf("not bound: CPU %s alone is too few for the threads of a VM",
+			best))
 	case shielded && !best.Equal(cpus) && spans(m.Host, cpus) != "":
 		return cannot(found, wanted, "", fmt.Sprintf(`set shield = { policy = %q, cpus = "%s" } in [controls]`,
 			r.Of("shield").Policy, best))

@@ -1,11 +1,38 @@
 package control
 
 import (
+	"fmt"
+	"path/filepath"
 	"testing"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/host"
+	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
+
+// TestPlacementOfManyCPUs: 512 of them in 8 nodes, with 16 that share a cache. The first node has
+// one CPU less, as the lowest is the system's.
+func TestPlacementOfManyCPUs(t *testing.T) {
+	files := texts{cpuDir + "online": "0-511"}
+	for cpu := range 512 {
+		first := cpu / 16 * 16
+		files[fmt.Sprintf("%scpu%d/cache/index3/shared_cpu_list", cpuDir, cpu)] = fmt.Sprintf("%d-%d", first,
+			first+15)
+	}
+	for node := range 8 {
+		files[fmt.Sprintf("/sys/devices/system/node/node%d/cpulist", node)] = fmt.Sprintf("%d-%d", 64*node,
+			64*node+63)
+	}
+	files["/sys/devices/system/node/node8/cpulist"] = "\n" // memory without processors
+	dir := t.TempDir()
+	for name, text := range files {
+		must.Write(t, filepath.Join(dir, name), text)
+	}
+	m := &Machine{Host: host.Host{Root: sysroot.New(dir)}}
+	f := placement.control(Defaults()).Check(t.Context(), m)
+	must.Be(t, f.Wanted == "CPU 64-79" && f.Found == "CPU 0-511 of 8 memory nodes, 32 last-level caches", f)
+}
 
 // TestPlacement: the default set of each kind of machine; off and warn bind nothing, and warn says
 // when a benchmark may run on several kinds of processors.

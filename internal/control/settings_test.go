@@ -53,7 +53,7 @@ func TestNewerKernels(t *testing.T) {
 		{rtThrottle, texts{rtRuntimeFile: "-1", "/proc/sys/kernel/osrelease": "6.12.38+deb13-amd64",
 			"/sys/kernel/debug/sched/fair_server/cpu0/runtime": "50000000",
 			"/sys/kernel/debug/sched/fair_server/cpu1/runtime": "0"},
-			"-1 us, cpu0 50000000 ns", "-1 us, cpu0 0 ns"},
+			"-1 us, servers of CPU 0 50000000 ns", "-1 us, servers 0 ns"},
 	} {
 		m, k := fakeMachine(t, "intel-acpi-cpufreq")
 		for name, text := range tt.files {

@@ -60,8 +60,7 @@ var shield = Descriptor{
 			return cannot("unknown", kind, err.Error(), "")
 		}
 		if len(cpus) == 0 {
-			return cannot("none", kind, "there is only one CPU",
-				"measure on a machine with two CPUs or more")
+			return tooFew("none", kind, online)
 		}
 		p := planShield(ctx, m, kind, cpus, online.Minus(cpus))
 		if p.Status == setting.StatusCannot && d.Policy == setting.Apply {

@@ -177,6 +177,12 @@ func willSet(found, wanted string, steps ...Step) Plan {
 	return Plan{Status: setting.StatusWillSet, Found: found, Wanted: wanted, Steps: steps}
 }
 
+// tooFew is the plan of what needs a CPU beside the benchmark's.
+func tooFew(found, wanted string, online host.CPUs) Plan {
+	return cannot(found, wanted, fmt.Sprintf("krund may use only CPU %s, and one is for the system", online),
+		"measure on a machine, or in a container, with two CPUs or more")
+}
+
 func cannot(found, wanted, detail, fix string) Plan {
 	return Plan{Status: setting.StatusCannot, Found: found, Wanted: wanted, Detail: detail, Fix: fix}
 }

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 )
 
 const nohzFile = "/sys/devices/system/cpu/nohz_full"
@@ -46,8 +47,7 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 		if state := m.KernelOption("CONFIG_NO_HZ_FULL"); state != "" {
 			detail = "kernel configuration: " + state
 		}
-		return cannot("none", wanted, detail,
-			"install a kernel with CONFIG_NO_HZ_FULL=y (Debian's and Fedora's have it)")
+		return cannot("none", wanted, detail, probe.PlatformOf(m.Host).Remedy("nohz"))
 	}
 	if err != nil {
 		return unreadable(wanted, err)
@@ -63,9 +63,7 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 	argument := "nohz_full=" + cpus.String()
 	switch {
 	case len(cpus) == 0:
-		return cannot(found, "a tickless CPU",
-			fmt.Sprintf("only CPU %s is online, and one CPU must keep the time", online),
-			"measure on a machine with two CPUs or more")
+		return tooFew(found, "a tickless CPU", online)
 	case set.Contains(online):
 		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted,
 			Detail: "no CPU is left to keep the time", Fix: kernelArgument(m.Host, argument)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
@@ -162,7 +161,7 @@ func planPolicyBoost(policies []host.FrequencyPolicy) (p Plan, known bool) {
 // processors then lack both flags for it, and the drivers of others list no boost frequencies. A
 // virtual machine's flags do not describe the hardware.
 func planNoTurbo(cpuinfo string, policies []host.FrequencyPolicy) (p Plan, known bool) {
-	x86 := strings.Contains(cpuinfo, "vendor_id")
+	x86 := host.IsX86(cpuinfo)
 	switch {
 	case host.CPUFlag(cpuinfo, "hypervisor"):
 		return Plan{}, false

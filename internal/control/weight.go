@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/probe"
+	"krund/internal/machine/sysroot"
 )
 
 // mostWeight is the largest value of cpu.weight (docs.kernel.org, admin-guide/cgroup-v2, "CPU").
@@ -46,19 +48,41 @@ func planWeight(_ context.Context, m *Machine) Plan {
 	}
 	var found []string
 	var steps []Step
-	for _, group := range groups {
+	for _, group := range append(groups, "") { // a container's topmost group has one, the root has none
 		file := groupRoot + group + "/cpu.weight"
 		now, err := m.Root.Read(file)
 		if err != nil {
 			continue // the controller is not enabled for it
 		}
-		found = append(found, fmt.Sprintf("%s %s", now, group))
+		found = append(found, fmt.Sprintf("%s %s", now, path.Clean("/"+group)))
 		if now != mostWeight {
 			steps = append(steps, Step{Kind: KindFile, Target: file, Old: now, New: mostWeight})
 		}
 	}
-	if len(found) == 0 {
-		return ok("none", mostWeight)
+	if file, shares := m.shares(); len(found) == 0 && shares != "" {
+		return cannot("cpu.shares "+shares, mostWeight, file+" is of control groups of version 1, where "+
+			"krund sets none", "boot with systemd.unified_cgroup_hierarchy=1, or start krund "+
+			"outside of the group")
 	}
-	return willSet(strings.Join(found, ", "), mostWeight, steps...)
+	p := ok("none", mostWeight)
+	if len(found) > 0 {
+		p = willSet(strings.Join(found, ", "), mostWeight, steps...)
+	}
+	if probe.PlatformOf(m.Host).Container {
+		p.Detail = "the groups above this container are not seen from inside"
+	}
+	return p
+}
+
+// shares returns the weight of krund's group among those of version 1; "" in the root group, which
+// has no rival, and where there is no such hierarchy.
+func (m *Machine) shares() (file, shares string) {
+	text, err := m.Root.Read("/proc/self/cgroup")
+	own, _ := sysroot.ParseGroup(text, "cpu")
+	if err != nil || path.Clean("/"+own) == "/" {
+		return "", ""
+	}
+	file = path.Join(groupRoot, "cpu", own, "cpu.shares")
+	shares, _ = m.Root.Read(file) // "" without the file
+	return file, shares
 }

@@ -20,10 +20,13 @@ var workqueues = Descriptor{
 	},
 	targets: files(isCPUMask, workqueueMask, writebackMask),
 	plan: func(ctx context.Context, m *Machine, _ setting.Demand, r Request) Plan {
-		others := m.SystemCPUs(r)
-		if len(others) == 0 {
-			return cannot(unknown, "other CPUs", "there is only one CPU",
-				"measure on a machine with two CPUs or more")
+		cpus, online, err := m.PlannedCPUs(r)
+		others := online.Minus(cpus)
+		switch {
+		case err != nil:
+			return cannot(unknown, "other CPUs", err.Error(), "correct controls.shield.cpus")
+		case len(cpus) == 0:
+			return tooFew(unknown, "other CPUs", online)
 		}
 		p := sysfile{path: workqueueMask, want: others.Mask(), form: FormCPUMask}.plan(ctx, m)
 		if q := (sysfile{path: writebackMask, want: others.Mask(), form: FormCPUMask}).plan(ctx,

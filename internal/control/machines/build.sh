@@ -728,6 +728,7 @@ for n in 0 1 2 3; do
 	policy $n amd-pstate-epp performance 'performance powersave' 3000000 5550000 600000 5550000
 	f $P/boost 1
 	f $P/energy_performance_preference performance
+	f $P/amd_pstate_max_freq 5550000
 	capacity $n 3800 196 134
 	topology $n $n $n
 	l3 0-3 $n

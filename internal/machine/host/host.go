@@ -73,19 +73,29 @@ func (h Host) BenchmarkCPUs(list string, online CPUs) (CPUs, error) {
 // FastCPUs returns the CPUs of the fastest kind of core, nil if all are alike or it is unknown. x86
 // names the kinds by their performance counters (Linux 6.12, arch/x86/events/intel/core.c,
 // "cpu_core"), others by the capacity that the scheduler assumes (drivers/base/arch_topology.c,
-// cpu_capacity).
+// cpu_capacity). On servers with Intel's Speed Select some cores have a higher base frequency
+// (docs.kernel.org, admin-guide/pm/intel-speed-select, "Base Frequency").
 func (h Host) FastCPUs() CPUs {
 	if fast, err := h.ReadCPUs("/sys/devices/cpu_core/cpus"); err == nil {
 		return fast
 	}
-	files, err := h.Root.Glob("/sys/devices/system/cpu/cpu[0-9]*/cpu_capacity")
+	if fast := h.highest("/sys/devices/system/cpu/cpu[0-9]*/cpu_capacity"); fast != nil {
+		return fast
+	}
+	return h.highest(CPUFreqDir + "/policy[0-9]*/base_frequency")
+}
+
+// highest returns the CPUs with the highest number in the files of this pattern, whose directory
+// ends in the number of the CPU; nil if all are alike.
+func (h Host) highest(pattern string) CPUs {
+	files, err := h.Root.Glob(pattern)
 	if err != nil {
 		return nil
 	}
 	capacities, most := map[int]int64{}, int64(0)
 	for _, file := range files {
 		capacity, err := h.Root.ReadInt(file)
-		cpu, numberErr := parseCPU(strings.TrimPrefix(path.Base(path.Dir(file)), "cpu"))
+		cpu, numberErr := parseCPU(strings.TrimLeft(path.Base(path.Dir(file)), "cpuoliy"))
 		if err == nil && numberErr == nil {
 			capacities[cpu], most = capacity, max(most, capacity)
 		}
@@ -120,6 +130,12 @@ func (h Host) PrimaryThreads(cpus CPUs) CPUs {
 		}
 	}
 	return primary
+}
+
+// IsX86 reports whether the text of /proc/cpuinfo is of an x86 processor: it names a vendor, as
+// only that of IBM's mainframes does else (arch/s390/kernel/processor.c).
+func IsX86(cpuinfo string) bool {
+	return strings.Contains(cpuinfo, "vendor_id") && !strings.Contains(cpuinfo, "IBM/S390")
 }
 
 // CPUFlag reports whether the text of /proc/cpuinfo lists a feature of the first processor ("flags"

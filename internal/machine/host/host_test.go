@@ -98,4 +98,10 @@ func TestCPUsOfKinds(t *testing.T) {
 		}
 		must.Equal(t, (Host{Root: sysroot.New(dir)}).FastCPUs().String(), c.want, c.capacities)
 	}
+	// Speed Select on a Xeon Gold 6252N: 2.8 GHz on some cores, 2.1 on the others
+	dir := t.TempDir()
+	for cpu, khz := range []string{"2100000", "2800000", "2800000", "2100000"} {
+		must.Write(t, filepath.Join(dir, CPUFreqDir, "policy"+strconv.Itoa(cpu), "base_frequency"), khz)
+	}
+	must.Equal(t, (Host{Root: sysroot.New(dir)}).FastCPUs().String(), "1-2")
 }

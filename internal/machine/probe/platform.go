@@ -1,8 +1,6 @@
 package probe
 
 import (
-	"strings"
-
 	"krund/internal/machine/host"
 )
 
@@ -19,7 +17,7 @@ func PlatformOf(h host.Host) Platform {
 	var v Virtualisation
 	v.askFiles(h)
 	cpuinfo, _ := h.Root.Read("/proc/cpuinfo") // "" is of no known processor
-	return Platform{X86: strings.Contains(cpuinfo, "vendor_id"), Guest: v.Machine != "",
+	return Platform{X86: host.IsX86(cpuinfo), Guest: v.Machine != "",
 		Container: v.Container != "", Modules: h.Root.Exists("/proc/modules")}
 }
 
@@ -41,16 +39,38 @@ var remedies = []struct {
 	{"throttle", Platform.isGuest, "nothing to do: only the host of this virtual machine can see it"},
 	{"throttle", nil, "nothing to do: use the processor's counters, see [counters]"},
 
-	{"frequency", Platform.isGuest, "measure on bare metal"},
+	{"frequency", Platform.isGuest, `measure on bare metal; frequency = "warn" in [controls] measures with ` +
+		"the clock that the host gives"},
 	{"frequency", Platform.isX86, "enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the " +
 		"firmware, or load the driver"},
 	{"frequency", nil, "load the frequency driver (cppc_cpufreq, scmi-cpufreq, the board's own); if the " +
 		`clock is fixed, set frequency = "warn" in [controls]`},
 
-	{"turbo", Platform.isGuest, "measure on bare metal"},
+	{"turbo", Platform.isGuest, `measure on bare metal; turbo = "warn" in [controls] measures with what ` +
+		"the host gives"},
 	{"turbo", Platform.isX86, `switch it off in the firmware, or set turbo = { policy = "require", ` +
 		`msr = true } in [controls]`},
 	{"turbo", nil, `switch it off in the firmware; if there is none, set turbo = "warn" in [controls]`},
+
+	{"cstates", Platform.isGuest, "nothing to do: the host of this virtual machine decides how deeply its " +
+		"processors sleep"},
+	{"cstates", Platform.isX86, "limit C-states in the firmware, or boot with intel_idle.max_cstate or " +
+		"processor.max_cstate"},
+	{"cstates", nil, "limit the idle states in the firmware, or boot with cpuidle.off=1"},
+
+	{"nohz", Platform.isContainer, "on the host of this container: install a kernel with " +
+		"CONFIG_NO_HZ_FULL=y"},
+	{"nohz", Platform.isX86, "install a kernel with CONFIG_NO_HZ_FULL=y (Debian's and Fedora's have it)"},
+	{"nohz", nil, "install or build a kernel with CONFIG_NO_HZ_FULL=y"},
+
+	{"uncore", Platform.isContainer, "on the host of this container: modprobe intel_uncore_frequency"},
+	{"uncore", Platform.noModules, "the kernel loads no modules: use one with " +
+		"CONFIG_INTEL_UNCORE_FREQ_CONTROL=y"},
+	{"uncore", nil, "modprobe intel_uncore_frequency, which servers and newer processors have"},
+
+	{"debugfs", Platform.isContainer, "on the host of this container: mount -t debugfs none " +
+		"/sys/kernel/debug, and show it to the container"},
+	{"debugfs", nil, "mount -t debugfs none /sys/kernel/debug"},
 
 	{"msr", Platform.notX86, "only x86 processors have these registers: use the source perf"},
 	{"msr", Platform.isGuest, "measure on bare metal: a virtual machine seldom shows these registers"},

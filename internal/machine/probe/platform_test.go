@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +10,12 @@ import (
 	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
+
+// cpuinfoOf are processors without a tree (arch/riscv/kernel/cpu.c, arch/s390/kernel/processor.c).
+var cpuinfoOf = map[string]string{
+	"riscv": "processor\t: 0\nhart\t\t: 1\nisa\t\t: rv64imafdc\nmmu\t\t: sv39\nuarch\t\t: sifive,u74-mc\n",
+	"s390":  "vendor_id       : IBM/S390\n# processors    : 2\nfeatures\t: esan3 zarch\n",
+}
 
 // TestRemediesAreTrueWhereTheyArePrinted: no x86 registers or drivers on arm64, nothing about a
 // guest's hardware, no modules where the kernel loads none.
@@ -26,8 +33,28 @@ func TestRemediesAreTrueWhereTheyArePrinted(t *testing.T) {
 		{"intel-server", "turbo", "msr = true", "warn"},
 		{"intel-server", "sensors", "coretemp", "board"},
 		{"more/epyc-nps4", "perf", "as root", "container"},
+		{"more/epyc-nps4", "cstates", "intel_idle", "guest"},
+		{"more/epyc-nps4", "nohz", "Debian's", "container"},
+		{"more/graviton", "cstates", "host of this virtual machine", "intel_idle"},
+		{"more/graviton", "turbo", `turbo = "warn"`, "msr"},
+		{"more/raspberry-pi", "cstates", "cpuidle.off", "intel_idle"},
+		{"more/raspberry-pi", "nohz", "build a kernel", "Debian's"},
+		{"more/container", "nohz", "on the host of this container", "Debian's"},
+		{"more/container", "debugfs", "on the host of this container", "locked"},
+		{"more/container", "uncore", "on the host of this container", "servers"},
+		{"intel-server", "uncore", "no modules", "modprobe"},
+		{"riscv", "msr", "only x86", "modprobe"},
+		{"riscv", "frequency", "the board's own", "EIST"},
+		{"riscv", "turbo", "in the firmware", "msr"},
+		{"s390", "msr", "only x86", "modprobe"}, // it names a vendor, too
 	} {
-		p := PlatformOf(host.Host{Root: sysroot.New(machines.New(t, tt.tree))})
+		dir := t.TempDir()
+		if text := cpuinfoOf[tt.tree]; text != "" {
+			must.Write(t, filepath.Join(dir, "proc/cpuinfo"), text)
+		} else {
+			dir = machines.New(t, tt.tree)
+		}
+		p := PlatformOf(host.Host{Root: sysroot.New(dir)})
 		got := p.Remedy(tt.topic)
 		must.Be(t, strings.Contains(got, tt.text) && !strings.Contains(got, tt.not), tt, got)
 	}

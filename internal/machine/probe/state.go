@@ -105,7 +105,7 @@ func ReadState(h host.Host) Fingerprint {
 			state[StatePrefix+s.name] = display.PlainLine(display.Head(strings.Join(values, ", "), mostState))
 		}
 	}
-	if cpuinfo, err := h.Root.Read("/proc/cpuinfo"); err == nil && strings.Contains(cpuinfo, "vendor_id") {
+	if cpuinfo, err := h.Root.Read("/proc/cpuinfo"); err == nil && host.IsX86(cpuinfo) {
 		for _, flag := range []string{"constant_tsc", "nonstop_tsc"} {
 			state[StatePrefix+"cpu."+flag] = fmt.Sprint(host.CPUFlag(cpuinfo, flag))
 		}
