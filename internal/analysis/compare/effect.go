@@ -138,8 +138,9 @@ func squeezeAll(list []estimate) Prior {
 	return prior
 }
 
-// largest bounds values that are not positive, so that their squares are finite.
-const largest = 1e150
+// largest and smallest bound values that are not positive, so that their squares are finite, and
+// not 0; what is smaller is 0.
+const largest, smallest = 1e150, 1e-150
 
 // estimateOf estimates one effect from its own values.
 func estimateOf(s sample, paired bool) estimate {
@@ -321,9 +322,11 @@ func Rounding(values []float64) float64 {
 func (e *estimate) scaled(list []Observation) []float64 {
 	values := make([]float64, len(list))
 	for i, o := range list {
-		values[i] = o.Value
-		if !e.linear {
+		switch values[i] = o.Value; {
+		case !e.linear:
 			values[i] = math.Log(o.Value)
+		case math.Abs(o.Value) < smallest:
+			values[i] = 0
 		}
 	}
 	return values

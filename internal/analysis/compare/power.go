@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 
+	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -62,12 +63,23 @@ func bisect(low, high float64, enough func(float64) bool) float64 {
 
 // noncentral is the noncentral t distribution: P(T > t) is the expectation of P(Z > t s - delta)
 // over s, the root of a chi-squared variable divided by its degrees of freedom. It holds the nodes
-// and weights of Simpson's rule; none for a normal distribution.
-type noncentral struct{ nodes, weights []float64 }
+// and weights of Simpson's rule; none for a normal distribution. With few degrees of freedom t is
+// so large that the probability jumps between two nodes. Then it is the expectation of
+// P(s < (Z + delta)/t) over Z, by Gauss' rule.
+type noncentral struct {
+	nodes, weights []float64
+	few            float64 // degrees of freedom, of Gauss' rule
+}
 
 func newNoncentral(freedom float64) noncentral {
-	if freedom > largestFreedom {
+	const fewest, points = 3, 48
+	switch {
+	case freedom > largestFreedom:
 		return noncentral{}
+	case freedom < fewest:
+		d := noncentral{make([]float64, points), make([]float64, points), freedom}
+		quad.Legendre{}.FixedLocations(d.nodes, d.weights, 0, 1)
+		return d
 	}
 	const steps, deviations = 400, 10
 	half := freedom / 2
@@ -98,6 +110,17 @@ func (d noncentral) tail(t, delta float64) float64 {
 		return math.Erfc((t-delta)/math.Sqrt2) / 2
 	}
 	sum := 0.0
+	if d.few > 0 {
+		const most = 8 // of Z
+		low := max(-delta, -most)
+		for i, x := range d.nodes {
+			z := low + x*(most-low)
+			s := (z + delta) / t
+			sum += d.weights[i] * (most - low) * distuv.UnitNormal.Prob(z) *
+				mathext.GammaIncReg(d.few/2, d.few/2*s*s)
+		}
+		return sum
+	}
 	for i, s := range d.nodes {
 		sum += d.weights[i] * math.Erfc((t*s-delta)/math.Sqrt2) / 2
 	}

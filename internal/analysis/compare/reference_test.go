@@ -52,6 +52,8 @@ func TestNoncentral(t *testing.T) {
 	for _, c := range []struct{ level, freedom, want float64 }{
 		{.05, 8, 3.20091964865032}, {.05 / 40, 8.6, 5.83121693824143}, {.0375 / 21, 4, 9.20509413057671},
 		{.01, 58, 3.51863037423938}, {.05, 1e6, 2.80158447755764},
+		// few degrees of freedom: a midpoint rule of 4,500 steps over Z
+		{.005, 1, 163.17389}, {.0005, 1, 1631.72230}, {.05, 1.5, 7.82904}, {.0005, 2.5, 30.36520},
 	} {
 		got := detectable(c.level, c.freedom)
 		must.Be(t, near(got, c.want, 1e-5), c, got)
