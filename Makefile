@@ -112,7 +112,7 @@ instrument-cost: quiet-build
 # Without paths in them (-trimpath) the compiled packages of one clone serve another, and without
 # cgo those of `make build` serve the tests; only those of the binding need it. Three packages run
 # at a time on two processors, because some tests wait.
-TEST := scripts/inmemory.sh $(GO) test -trimpath -vet=off -ldflags='-s -w'
+TEST := scripts/inmemory.sh $(GO) test -timeout 25m -trimpath -vet=off -ldflags='-s -w'
 test: setup build test-c
 	CGO_ENABLED=0 $(TEST) -p 3 $$($(GO) list ./... | grep -v -e '/cgo$$' -e '/go$$')
 	CGO_ENABLED=1 CC="$(CC)" $(TEST) ./cgo

@@ -260,28 +260,28 @@ func TestTimeFailures(t *testing.T) {
 	}
 }
 
-// TestTimeIsKilled: when krunctl is killed, krund ends the command that it runs.
+// TestTimeIsKilled: when krunctl is killed, krund ends the command that it runs, also where SIGHUP
+// is ignored.
 func TestTimeIsKilled(t *testing.T) {
 	krunctl := builtControl(t)
-	dir := t.TempDir()
-	began, ended := filepath.Join(dir, "began"), filepath.Join(dir, "ended")
-	for _, fifo := range []string{began, ended} {
-		must.Do(t, syscall.Mkfifo(fifo, 0o600))
-	}
-	// The shell has the writing end of the second FIFO for as long as it lives.
-	c := exec.CommandContext(t.Context(), krunctl, "time", "--runs", "1",
-		"exec 3>"+ended+"; echo >"+began+"; sleep 1000")
-	c.Env = append(os.Environ(), "TMPDIR="+dir)
-	var messages strings.Builder
-	c.Stdout, c.Stderr = &messages, &messages
-	end := must.Get(os.OpenFile(ended, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
-	defer end.Close()
-	must.Do(t, c.Start())
-	must.Get(os.ReadFile(began))(t)
-	must.Do(t, c.Process.Kill())
-	_ = c.Wait()                                                   // it was killed
-	if text, err := io.ReadAll(end); err != nil || len(text) > 0 { // ends when the shell and sleep have ended
-		t.Errorf("%q, %v", text, err)
+	for _, start := range []string{"exec", "trap '' HUP; exec"} {
+		dir := t.TempDir()
+		began, ended := filepath.Join(dir, "began"), filepath.Join(dir, "ended")
+		for _, fifo := range []string{began, ended} {
+			must.Do(t, syscall.Mkfifo(fifo, 0o600))
+		}
+		// The shell has the writing end of the second FIFO for as long as it lives.
+		c := exec.CommandContext(t.Context(), "sh", "-c", start+` "$0" time --runs 1 "$1"`, krunctl,
+			"exec 3>"+ended+"; echo >"+began+"; sleep 1000")
+		c.Env = append(os.Environ(), "TMPDIR="+dir)
+		end := must.Get(os.OpenFile(ended, os.O_RDONLY|syscall.O_NONBLOCK, 0))(t)
+		defer end.Close()
+		must.Do(t, c.Start())
+		must.Get(os.ReadFile(began))(t)
+		must.Do(t, c.Process.Kill())
+		_ = c.Wait()                 // it was killed
+		text, err := io.ReadAll(end) // ends when the shell and sleep have ended
+		must.Be(t, err == nil && len(text) == 0, start, text, err)
 	}
 }
 

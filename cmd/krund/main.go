@@ -193,14 +193,15 @@ func status(err error, stderr io.Writer) int {
 	return exitError
 }
 
-// interruptible returns a context that ends with the first SIGINT, SIGTERM or SIGHUP. A second
-// SIGINT or SIGTERM ends the process immediately; args are those it was started with. If krund was
+// interruptible returns a context that ends with the first SIGINT, SIGTERM or SIGHUP, and with
+// SIGUSR1, which krunctl has sent when it is killed. A second SIGINT or SIGTERM ends the process
+// immediately; args are those it was started with. If krund was
 // started with SIGHUP ignored, as by nohup(1), it stays ignored: closing a terminal must not end a
 // week of measurements. Neither must a closed pipe at krund's output (SIGPIPE).
 func interruptible(args []string) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGUSR1)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
@@ -211,7 +212,7 @@ func interruptible(args []string) (context.Context, func()) {
 		}
 		cancel()
 		for s := range signals {
-			if s == syscall.SIGHUP { // a parent that is killed sends one for each of its threads
+			if s == syscall.SIGHUP || s == syscall.SIGUSR1 { // one for each thread of a killed parent
 				continue
 			}
 			if len(args) > 0 && args[0] == "run" {

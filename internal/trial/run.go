@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,10 +141,7 @@ func (r Runner) Run(ctx context.Context, p Plan, path string) (*dataset.Dataset,
 	var records bytes.Buffer
 	c := command.Cmd{ // it gets this environment, unchanged
 		Argv: []string{r.Krund, "measure", path}, Timeout: days, Tee: &records, StdoutOnly: true, Output: 1,
-		Interrupt: true, WithParent: syscall.SIGHUP,
-	}
-	if signal.Ignored(syscall.SIGHUP) {
-		c.WithParent = syscall.SIGTERM
+		Interrupt: true, WithParent: syscall.SIGUSR1,
 	}
 	if p.Saved {
 		c.Argv[1], c.Tee, c.Output = "run", &follower{line: r.Line}, 0
