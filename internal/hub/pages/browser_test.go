@@ -10,8 +10,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"krund/rig/browser"
 	"krund/rig/must"
 )
+
+func TestMain(m *testing.M) { browser.Main(m) }
 
 // site serves sample pages at /NAME with the headers of the hub.
 func site(t *testing.T, page func(name string) any, events http.HandlerFunc) string {
@@ -72,24 +75,24 @@ func TestPagesInBrowser(t *testing.T) {
 	at := 0
 	url := site(t, func(name string) any { return all[at][name] }, quiet)
 	for _, width := range []int{390, 1400} {
-		p := newTab(t, width)
+		p := browser.New(t, width)
 		for i := range texts {
 			at = i
 			for name := range all[i] {
 				if i > 0 && strings.HasPrefix(name, "no-") {
 					continue // they have no such text
 				}
-				p.open(url + name)
+				p.Open(url + name)
 				checkLayout(t, p, fmt.Sprintf("%s at %d with %.20q", name, width, texts[i]), width)
 				checkReading(t, p, name)
 			}
 		}
-		c := p.complaints()
+		c := p.Complaints()
 		must.Be(t, len(c) <= 0, "at", width, strings.Join(c, "\n"))
 	}
 }
 
-func checkLayout(t *testing.T, p *tab, what string, width int) {
+func checkLayout(t *testing.T, p *browser.Tab, what string, width int) {
 	t.Helper()
 	var found struct {
 		Width   int
@@ -97,7 +100,7 @@ func checkLayout(t *testing.T, p *tab, what string, width int) {
 		Scripts int
 		Handles int
 	}
-	p.eval(`(()=>{const wide=[...document.querySelectorAll("body *")].filter((e)=>e.getBoundingClientRect().right>innerWidth+.5&&
+	p.Eval(`(()=>{const wide=[...document.querySelectorAll("body *")].filter((e)=>e.getBoundingClientRect().right>innerWidth+.5&&
 !e.closest(".sr,.skip,.scroll")).map((e)=>e.tagName+"."+e.className+" "+e.textContent.slice(0,40));
 return {width:document.documentElement.scrollWidth,wide:wide.slice(0,5),
 scripts:[...document.scripts].filter((s)=>!s.src.endsWith("/static/hub.js")).length,
@@ -108,11 +111,11 @@ handles:[...document.querySelectorAll("*")].filter((e)=>[...e.attributes].some((
 }
 
 // checkReading: one title, landmarks, headings without gaps, every control and table with a name.
-func checkReading(t *testing.T, p *tab, what string) {
+func checkReading(t *testing.T, p *browser.Tab, what string) {
 	t.Helper()
 	roles := map[string]int{}
 	level := 0
-	for _, n := range p.reads() {
+	for _, n := range p.Reads() {
 		roles[n.Role]++
 		switch n.Role {
 		case "heading":
@@ -134,17 +137,17 @@ func checkReading(t *testing.T, p *tab, what string) {
 // skips the navigation, each stop is visible, and Enter follows it.
 func TestKeyboard(t *testing.T) {
 	page := samples("bench-1")["queue"]
-	p := newTab(t, 1280)
-	p.open(site(t, func(string) any { return page }, quiet) + "queue")
+	p := browser.New(t, 1280)
+	p.Open(site(t, func(string) any { return page }, quiet) + "queue")
 	var stops []string
 	for range 30 {
-		p.press("Tab")
+		p.Press("Tab")
 		var stop struct {
 			Text    string
 			Outline string
 			Left    float64
 		}
-		p.eval(`(()=>{const e=document.activeElement,s=getComputedStyle(e);return {text:e===document.body?"":(e.ariaLabel||
+		p.Eval(`(()=>{const e=document.activeElement,s=getComputedStyle(e);return {text:e===document.body?"":(e.ariaLabel||
 e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRect().left}})()`, &stop)
 		if stop.Text == "" {
 			break
@@ -157,11 +160,11 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 		"Machines", "Compare", "Tokens", "Log out", "Table of experiments", "bench-1", "priority",
 		"Set the priority of bench-1", "Stop bench-1", "sorting"}
 	must.EqualList(t, stops, want, "stops")
-	p.eval("document.activeElement.blur()", nil)
-	p.press("Tab")
-	p.press("Enter")
+	p.Eval("document.activeElement.blur()", nil)
+	p.Press("Tab")
+	p.Press("Enter")
 	var id string
-	if p.eval("document.activeElement.id", &id); id != "main" {
+	if p.Eval("document.activeElement.id", &id); id != "main" {
 		t.Errorf("the skip link leads to %q", id)
 	}
 }
@@ -192,34 +195,34 @@ func TestLive(t *testing.T) {
 			}
 		}
 	})
-	p := newTab(t, 1280)
-	p.open(url + "experiment")
-	p.eval(`document.querySelector('#results a[href="/experiments/e1/report"]').focus()`, nil)
+	p := browser.New(t, 1280)
+	p.Open(url + "experiment")
+	p.Eval(`document.querySelector('#results a[href="/experiments/e1/report"]').focus()`, nil)
 	const strip = `document.querySelector("#shares svg").getAttribute("aria-label")`
 	var before, after, said, focus string
-	p.eval(strip, &before)
+	p.Eval(strip, &before)
 	state.Store(1)
 	change <- "event: change\ndata: 2\n\n"
-	p.eval(`new Promise((done)=>{const look=()=>`+strip+`===`+fmt.Sprintf("%q", before)+
+	p.Eval(`new Promise((done)=>{const look=()=>`+strip+`===`+fmt.Sprintf("%q", before)+
 		`?setTimeout(look,10):done();look()})`, nil)
-	p.eval(strip, &after)
-	p.eval(`document.querySelector('[role=status]').textContent`, &said)
-	p.eval(`document.activeElement.getAttribute("href")||""`, &focus)
+	p.Eval(strip, &after)
+	p.Eval(`document.querySelector('[role=status]').textContent`, &said)
+	p.Eval(`document.activeElement.getAttribute("href")||""`, &focus)
 	must.Be(t, after == "60 executions: 31 completed, 1 running, 28 to do" &&
 		said == "32 of 120 executions, 26 %, 2 failures", after, said)
 	must.Equal(t, focus, "/experiments/e1/report", "the focus went to")
-	c := p.complaints()
+	c := p.Complaints()
 	must.Be(t, len(c) <= 0, strings.Join(c, "\n"))
 }
 
 // TestWithoutScripts: the page is whole and says how to see progress.
 func TestWithoutScripts(t *testing.T) {
 	page := samples("bench-1")["experiment"]
-	p := newTab(t, 400)
-	p.do("Emulation.setScriptExecutionDisabled", object{"value": true}, nil)
-	p.open(site(t, func(string) any { return page }, quiet) + "experiment")
+	p := browser.New(t, 400)
+	p.Do("Emulation.setScriptExecutionDisabled", browser.Object{"value": true}, nil)
+	p.Open(site(t, func(string) any { return page }, quiet) + "experiment")
 	var text []string
-	for _, n := range p.reads() {
+	for _, n := range p.Reads() {
 		if n.Role == "link" || n.Role == "image" {
 			text = append(text, n.Name)
 		}
@@ -233,12 +236,12 @@ func TestWithoutScripts(t *testing.T) {
 // TestDark: the dark setting has dark paper.
 func TestDark(t *testing.T) {
 	page := samples("bench-1")["machines"]
-	p := newTab(t, 1280)
-	p.do("Emulation.setEmulatedMedia", object{"features": []object{
+	p := browser.New(t, 1280)
+	p.Do("Emulation.setEmulatedMedia", browser.Object{"features": []browser.Object{
 		{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
-	p.open(site(t, func(string) any { return page }, quiet) + "machines")
+	p.Open(site(t, func(string) any { return page }, quiet) + "machines")
 	var paper string
-	if p.eval("getComputedStyle(document.body).backgroundColor", &paper); paper != "rgb(20, 23, 26)" {
+	if p.Eval("getComputedStyle(document.body).backgroundColor", &paper); paper != "rgb(20, 23, 26)" {
 		t.Errorf("paper %s", paper)
 	}
 }

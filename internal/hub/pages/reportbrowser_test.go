@@ -16,6 +16,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/report"
+	"krund/rig/browser"
 	"krund/rig/must"
 )
 
@@ -67,32 +68,32 @@ func realReport(t *testing.T) string {
 func TestReportInBrowser(t *testing.T) {
 	dir := realReport(t)
 	h := newTestHub(t, dbtest.SQLite(t), "#!/bin/sh\ncp -r "+dir+"/. \"$3\"\n")
-	p := newTab(t, 1280)
-	p.do("Network.setCookie", object{"name": Cookie, "value": "secret", "url": h.web.URL}, nil)
-	p.open(h.web.URL + "/experiments/e1/report")
+	p := browser.New(t, 1280)
+	p.Do("Network.setCookie", browser.Object{"name": Cookie, "value": "secret", "url": h.web.URL}, nil)
+	p.Open(h.web.URL + "/experiments/e1/report")
 	var page struct {
 		Title, Origin, Cookie string
 		Sorted                bool
 	}
-	p.eval(`(()=>{let cookie="";try{cookie=document.cookie}catch{} // there is none in a sandbox
+	p.Eval(`(()=>{let cookie="";try{cookie=document.cookie}catch{} // there is none in a sandbox
 return {title:document.title,origin:self.origin,cookie,sorted:!!document.querySelector("#table thead button")}})()`, &page)
 	must.Be(t, page.Title == "ab: warmup report" && page.Origin == "null" && page.Cookie == "" && page.Sorted,
 		page)
 	var address string
-	p.eval("location.href", &address)
+	p.Eval("location.href", &address)
 	base := strings.TrimSuffix(address, "index.html")
-	p.open(base + "keys/k0000.html")
-	p.eval(`new Promise((done)=>{const look=()=>document.querySelector("#plot canvas")?done():setTimeout(look,10);
+	p.Open(base + "keys/k0000.html")
+	p.Eval(`new Promise((done)=>{const look=()=>document.querySelector("#plot canvas")?done():setTimeout(look,10);
 look()})`, nil) // for ever if the plot is not drawn
-	p.open(base + "compare-new.html")
+	p.Open(base + "compare-new.html")
 	var sorted bool
-	if p.eval(`!!document.querySelector("#table thead button")`, &sorted); !sorted {
+	if p.Eval(`!!document.querySelector("#table thead button")`, &sorted); !sorted {
 		t.Error("the script of the comparison does not run")
 	}
-	c := p.complaints()
+	c := p.Complaints()
 	must.Be(t, len(c) <= 0, strings.Join(c, "\n"))
 	var ran bool
-	p.eval(`(()=>{const s=document.createElement("script");s.textContent="window.ran=true";document.body.append(s);
+	p.Eval(`(()=>{const s=document.createElement("script");s.textContent="window.ran=true";document.body.append(s);
 return !!window.ran})()`, &ran)
-	must.Be(t, !ran && len(p.complaints()) != 0, "another script ran", ran, p.complaints())
+	must.Be(t, !ran && len(p.Complaints()) != 0, "another script ran", ran, p.Complaints())
 }

@@ -1,4 +1,7 @@
-package pages
+// Package browser tries pages in a real browser: headless Chromium, driven by the Chrome DevTools
+// Protocol. Tests skip where it is not installed. Start reading at [New]; a package that uses it
+// ends with [Main].
+package browser
 
 import (
 	"bufio"
@@ -48,7 +51,8 @@ var (
 	started *chromium
 )
 
-func TestMain(m *testing.M) {
+// Main runs the tests of a package, ends the browser if there was one, and exits.
+func Main(m *testing.M) {
 	code := m.Run()
 	if started != nil {
 		started.end()
@@ -172,56 +176,58 @@ func (b *chromium) call(t *testing.T, session, method string, params, result any
 	}
 }
 
-// tab is a page of the browser.
-type tab struct {
+// Tab is a page of the browser.
+type Tab struct {
 	*chromium
 	t       *testing.T
 	session string
 	seen    int // events before this number belong to what was there before
 }
 
-type object = map[string]any
+// Object is one of JavaScript.
+type Object = map[string]any
 
-// newTab opens a page with a window of this width. It is closed when the test ends.
-func newTab(t *testing.T, width int) *tab {
+// New opens a page with a window of this width. It is closed when the test ends.
+func New(t *testing.T, width int) *Tab {
 	t.Helper()
 	b, err := browser()
 	if err != nil {
 		t.Skip(err)
 	}
 	var target struct{ TargetID string }
-	b.call(t, "", "Target.createTarget", object{"url": "about:blank"}, &target)
+	b.call(t, "", "Target.createTarget", Object{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
-	b.call(t, "", "Target.attachToTarget", object{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &tab{chromium: b, t: t, session: attached.SessionID}
-	t.Cleanup(func() { b.call(t, "", "Target.closeTarget", object{"targetId": target.TargetID}, nil) })
+	b.call(t, "", "Target.attachToTarget", Object{"targetId": target.TargetID, "flatten": true}, &attached)
+	p := &Tab{chromium: b, t: t, session: attached.SessionID}
+	t.Cleanup(func() { b.call(t, "", "Target.closeTarget", Object{"targetId": target.TargetID}, nil) })
 	for _, domain := range []string{"Page", "Runtime", "Log", "Accessibility", "Network"} {
-		p.do(domain+".enable", nil, nil)
+		p.Do(domain+".enable", nil, nil)
 	}
-	p.do("Emulation.setDeviceMetricsOverride",
-		object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
+	p.Do("Emulation.setDeviceMetricsOverride",
+		Object{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}, nil)
 	return p
 }
 
-func (p *tab) do(method string, params, result any) {
+// Do calls a method of the protocol.
+func (p *Tab) Do(method string, params, result any) {
 	p.t.Helper()
 	p.call(p.t, p.session, method, params, result)
 }
 
-// open goes to an address and waits until it is loaded.
-func (p *tab) open(address string) {
+// Open goes to an address and waits until it is loaded.
+func (p *Tab) Open(address string) {
 	p.t.Helper()
 	p.mu.Lock()
 	p.seen = len(p.events)
 	p.mu.Unlock()
 	var result struct{ ErrorText string }
-	p.do("Page.navigate", object{"url": address}, &result)
+	p.Do("Page.navigate", Object{"url": address}, &result)
 	must.Need(p.t, result.ErrorText == "", address, result.ErrorText)
 	p.loaded()
 }
 
-// loaded waits for the end of loading a page since open.
-func (p *tab) loaded() {
+// loaded waits for the end of loading a page since Open.
+func (p *Tab) loaded() {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -237,8 +243,8 @@ func (p *tab) loaded() {
 	}
 }
 
-// eval returns the value of an expression of JavaScript; a promise is waited for.
-func (p *tab) eval(expression string, into any) {
+// Eval returns the value of an expression of JavaScript; a promise is waited for.
+func (p *Tab) Eval(expression string, into any) {
 	p.t.Helper()
 	var result struct {
 		Result           struct{ Value json.RawMessage }
@@ -247,7 +253,7 @@ func (p *tab) eval(expression string, into any) {
 			Exception struct{ Description string }
 		}
 	}
-	p.do("Runtime.evaluate", object{"expression": expression, "awaitPromise": true, "returnByValue": true},
+	p.Do("Runtime.evaluate", Object{"expression": expression, "awaitPromise": true, "returnByValue": true},
 		&result)
 	if e := result.ExceptionDetails; e != nil {
 		p.t.Fatalf("%s: %s %s", expression, e.Text, e.Exception.Description)
@@ -258,19 +264,19 @@ func (p *tab) eval(expression string, into any) {
 	must.Do(p.t, json.Unmarshal(result.Result.Value, into), expression, result.Result.Value)
 }
 
-// press presses a key.
-func (p *tab) press(key string) {
+// Press presses a key.
+func (p *Tab) Press(key string) {
 	p.t.Helper()
 	code := map[string]int{"Tab": 9, "Enter": 13}[key]
 	text := map[string]string{"Enter": "\r"}[key]
-	p.do("Input.dispatchKeyEvent", object{"type": "keyDown", "key": key, "code": key, "text": text,
+	p.Do("Input.dispatchKeyEvent", Object{"type": "keyDown", "key": key, "code": key, "text": text,
 		"windowsVirtualKeyCode": code}, nil)
-	p.do("Input.dispatchKeyEvent", object{"type": "keyUp", "key": key, "code": key,
+	p.Do("Input.dispatchKeyEvent", Object{"type": "keyUp", "key": key, "code": key,
 		"windowsVirtualKeyCode": code}, nil)
 }
 
-// complaints are the messages on the console, exceptions, and requests that failed, since ever.
-func (p *tab) complaints() []string {
+// Complaints are the messages on the console, exceptions, and requests that failed, since ever.
+func (p *Tab) Complaints() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var list []string
@@ -311,36 +317,14 @@ func complains(e event) bool {
 	return false
 }
 
-func TestComplaints(t *testing.T) {
-	for text, want := range map[string]bool{
-		`Network.loadingFailed {"type":"EventSource","errorText":"net::ERR_CONNECTION_CLOSED"}`: false,
-		`Network.loadingFailed {"type":"EventSource","errorText":"net::ERR_ABORTED"}`:           false,
-		`Network.loadingFailed {"type":"Script","errorText":"","canceled":true}`:                false,
-		`Network.loadingFailed {"type":"Image","errorText":"net::ERR_BLOCKED_BY_CSP"}`:          true,
-		`Network.loadingFailed {"type":"Script","errorText":"net::ERR_NAME_NOT_RESOLVED"}`:      true,
-		`Log.entryAdded {"entry":{"source":"network","level":"error",` +
-			`"text":"Failed to load resource: net::ERR_CONNECTION_RESET"}}`: false,
-		`Log.entryAdded {"entry":{"source":"network","level":"error",` +
-			`"text":"Failed to load resource: the server responded with a status of 404 (Not Found)"}}`: true,
-		`Log.entryAdded {"entry":{"source":"security","level":"error","text":"Refused: net::ERR_ABORTED"}}`: true,
-		`Log.entryAdded {"entry":{"source":"recommendation","level":"verbose","text":"password"}}`:          false,
-		`Runtime.exceptionThrown {"exceptionDetails":{"text":"net::ERR_ABORTED"}}`:                          true,
-		`Page.loadEventFired {"timestamp":1}`:                                                               false,
-	} {
-		method, params, _ := strings.Cut(text, " ")
-		got := complains(event{Method: method, Params: []byte(params)})
-		must.Equal(t, got, want, text)
-	}
-}
-
-// node is a part of the page as a screen reader has it.
-type node struct {
+// Node is a part of the page as a screen reader has it.
+type Node struct {
 	Role, Name string
 	Level      int
 }
 
-// reads returns what a screen reader has of the page.
-func (p *tab) reads() []node {
+// Reads returns what a screen reader has of the page.
+func (p *Tab) Reads() []Node {
 	p.t.Helper()
 	var tree struct {
 		Nodes []struct {
@@ -352,13 +336,13 @@ func (p *tab) reads() []node {
 			}
 		}
 	}
-	p.do("Accessibility.getFullAXTree", nil, &tree)
-	var list []node
+	p.Do("Accessibility.getFullAXTree", nil, &tree)
+	var list []Node
 	for _, n := range tree.Nodes {
 		if n.Ignored {
 			continue
 		}
-		one := node{Role: fmt.Sprint(n.Role.Value), Name: strings.TrimSpace(fmt.Sprint(n.Name.Value))}
+		one := Node{Role: fmt.Sprint(n.Role.Value), Name: strings.TrimSpace(fmt.Sprint(n.Name.Value))}
 		if n.Name.Value == nil {
 			one.Name = ""
 		}
