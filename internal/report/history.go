@@ -243,6 +243,7 @@ type HistoryFigure struct {
 	History *history.History
 	Key     *history.KeyHistory
 	Base    string // unit of the values
+	Narrow  bool   // for a part of a page, which may be a phone's; not beside other drawings
 }
 
 // HistoryPlots draws all keys.
@@ -250,7 +251,7 @@ func HistoryPlots(h *history.History, base string) []Drawing {
 	var list []Drawing
 	for i := range h.Keys {
 		if len(h.Keys[i].Points) > 0 {
-			list = append(list, &HistoryFigure{h, &h.Keys[i], base})
+			list = append(list, &HistoryFigure{History: h, Key: &h.Keys[i], Base: base})
 		}
 	}
 	return list
@@ -261,13 +262,22 @@ const historyHeight = 150
 func (f *HistoryFigure) title() string     { return historyKey(f.Key) }
 func (f *HistoryFigure) height() vg.Length { return titleHeight + historyHeight + axisHeight }
 
+func (f *HistoryFigure) width() vg.Length {
+	const narrow = 560
+	if f.Narrow {
+		return narrow
+	}
+	return figureUnits
+}
+
 func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
+	right := f.width() - (figureUnits - plotRight)
 	c.text(label{text: f.title(), at: vg.Point{X: plotLeft, Y: top + titleHeight/2},
-		size: fitting(f.title(), plotRight-plotLeft)})
+		size: fitting(f.title(), right-plotLeft)})
 	top += titleHeight
 	span := f.span()
 	p := panel{canvas: c, size: textSize, xs: Span{-0.5, float64(len(f.History.Versions)) - 0.5}, ys: span,
-		unit: display.UnitOf(f.Base).For(span.High), Rectangle: box(plotLeft, plotRight, top, historyHeight)}
+		unit: display.UnitOf(f.Base).For(span.High), Rectangle: box(plotLeft, right, top, historyHeight)}
 	for i := range f.Key.Changes {
 		p.culprits(&f.Key.Changes[i])
 	}

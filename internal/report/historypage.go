@@ -10,7 +10,7 @@ import (
 
 // HistorySVG returns the figure of a key, for a page.
 func HistorySVG(h *history.History, k *history.KeyHistory, base string) (template.HTML, error) {
-	return svgPart(&HistoryFigure{h, k, base})
+	return svgPart(&HistoryFigure{History: h, Key: k, Base: base, Narrow: true})
 }
 
 // FigureStyle is the style sheet within each figure of a page, for its Content-Security-Policy.

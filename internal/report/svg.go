@@ -43,9 +43,12 @@ func styleSheets() (light, dark string) {
 // chooses between the colors for light and for dark pages.
 func writeSVG(w io.Writer, page []Drawing, columns int, dark bool) error {
 	c := svgCanvas{bufio.NewWriter(w)}
-	height := pageHeight(page)
-	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%.1fpt" height="%.1fpt" viewBox="0 0 %d %g"`,
-		figureWidth, height*unit, figureUnits, height)
+	height, width := pageHeight(page), vg.Length(figureUnits)
+	if narrow, ok := page[0].(*HistoryFigure); ok && len(page) == 1 {
+		width = narrow.width()
+	}
+	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%.1fpt" height="%.1fpt" viewBox="0 0 %g %g"`,
+		width*unit, height*unit, width, height)
 	fmt.Fprintf(c, ` role="img" class="text" font-family="system-ui,sans-serif" font-size="%d">`, textSize)
 	if len(page) == 1 {
 		fmt.Fprintf(c, "<title>%s</title>", escapeXML(page[0].title()))

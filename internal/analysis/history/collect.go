@@ -68,7 +68,7 @@ func (c *Collector) version(label, source string) int {
 		return v
 	}
 	v := Version{Label: label, Source: source}
-	if source == "revision" || source == "list" {
+	if source == SourceRevision || source == "list" {
 		v.Revision = label
 	}
 	c.insert(len(c.versions), v)
@@ -146,12 +146,15 @@ func (c *Collector) Add(m Measured, name string) {
 		if arm.Null || p.Instrument() != "" {
 			continue
 		}
-		label, source := name, "name"
+		label, source := name, SourceName
 		switch {
 		case arm.Revision != "":
-			label, source = arm.Revision, "revision"
+			label, source = arm.Revision, SourceRevision
 		case p.Key.Arm != "":
 			label += "@" + p.Key.Arm
+			if m.Data.Arms[0].Name != p.Key.Arm { // keys have arms of the configuration only
+				source = SourceArm
+			}
 		}
 		control := slices.Contains(m.Data.NegativeControls, p.Key.String())
 		alone := p.Key

@@ -43,10 +43,17 @@ type Mute struct {
 	Reason  string `json:"reason,omitempty"`
 }
 
+// Sources of labels.
+const (
+	SourceRevision = "revision" // of an arm
+	SourceName     = "name"     // of the experiment, and of its first arm
+	SourceArm      = "arm"      // another arm without a revision: no step in time
+)
+
 // Version is a version of the program that was measured.
 type Version struct {
 	Label  string `json:"label"`
-	Source string `json:"source"` // where the label is from: "revision", "name" or "list"
+	Source string `json:"source"` // where the label is from: one of the sources, or "list"
 	// Revision of the program, if it is known. Nights of one revision are versions of their own.
 	Revision string `json:"revision,omitempty"`
 }

@@ -18,8 +18,8 @@ import (
 
 // answerOf says what an experiment has shown: how its arms differ or, without arms, how fast its
 // keys are. dir has its records. What cannot be compared has no answer.
-func (s Histories) answerOf(ctx context.Context, dir string, points []database.Point) (a database.Answer,
-	err error) {
+func (s Histories) answerOf(ctx context.Context, name, dir string, points []database.Point) (
+	a database.Answer, err error) {
 	const most = 1000 // bytes of the sentence
 	versions := map[string]bool{}
 	for _, p := range points {
@@ -32,6 +32,7 @@ func (s Histories) answerOf(ctx context.Context, dir string, points []database.P
 	default:
 		var r *compare.Result
 		if r, err = s.compared(ctx, dir); err == nil {
+			r.Before.Name, r.After.Name = name, name // not the directory's
 			a.Text = report.CompareAnswer(r)
 			var text []byte
 			text, err = json.Marshal(shortened(r))

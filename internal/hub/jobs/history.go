@@ -45,7 +45,9 @@ const (
 
 // valuesOf puts points together as krunctl does with the same experiments: nights of one revision
 // are versions of their own. Points are in the order of the versions; those of another unit than
-// the last one's are left out. found is the experiment of each version, by its label and machine.
+// the last one's are left out, and so are arms without a revision: they are no steps in time, and
+// the first arm stands for the experiment. found is the experiment of each version, by its label
+// and machine.
 func valuesOf(points []database.Point) (v history.Values, found map[[2]string]string) {
 	found = map[[2]string]string{}
 	if len(points) == 0 {
@@ -55,7 +57,7 @@ func valuesOf(points []database.Point) (v history.Values, found map[[2]string]st
 	of := map[string][]database.Point{}
 	unit := points[len(points)-1].Unit
 	for _, p := range points {
-		if p.Unit != unit {
+		if p.Unit != unit || p.Source == history.SourceArm {
 			continue
 		}
 		if of[p.Experiment] == nil {
@@ -150,7 +152,7 @@ func (s Histories) read(ctx context.Context, x database.Experiment) (points []da
 	if points, err = s.points(ctx, x, dir); err != nil {
 		points = nil
 	}
-	answer, failed := s.answerOf(ctx, dir, points)
+	answer, failed := s.answerOf(ctx, x.Name, dir, points)
 	return points, answer, errors.Join(err, failed, s.tables(ctx, x, dir))
 }
 
@@ -174,7 +176,7 @@ func (s Histories) points(ctx context.Context, x database.Experiment, dir string
 				continue
 			}
 			label := v.Versions[at]
-			if label.Source == "name" { // that of the directory, which is the experiment's id
+			if label.Source != history.SourceRevision { // that of the directory, which is the experiment's id
 				const digits = 6
 				label.Label = strings.Replace(label.Label, x.ID,
 					x.Created.UTC().Format("2006-01-02 15:04 ")+x.ID[:min(digits, len(x.ID))], 1)

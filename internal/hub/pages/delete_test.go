@@ -27,8 +27,8 @@ func TestDelete(t *testing.T) {
 		}
 		return err
 	})
-	response, _ := h.get("/experiments/e1/report")
-	must.Need(t, response.StatusCode == http.StatusSeeOther, "report", response.Status)
+	response, _ := h.get("/experiments/e1/report/index.html")
+	must.Need(t, response.StatusCode == http.StatusOK, "report", response.Status)
 	made := filepath.Join(h.dir, "experiments")
 	names := func(dir string) (list []string) {
 		entries := must.Get(os.ReadDir(dir))(t)

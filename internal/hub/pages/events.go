@@ -38,6 +38,25 @@ type EventRow struct {
 	database.Event
 	Address string `json:"page"`
 	Badge   State  `json:"-"`
+	Others  []Link `json:"others,omitempty"` // the same change of a program on other machines
+}
+
+// grouped puts the events together that are one change of a program, on several machines.
+func grouped(rows []EventRow) []EventRow {
+	type change struct{ name, version, state string }
+	at, list := map[change]int{}, []EventRow{}
+	for _, e := range rows {
+		c := change{e.Name, e.Version, e.Badge.Text}
+		if i, ok := at[c]; ok && e.Verdict == "program" {
+			list[i].Others = append(list[i].Others, Link{e.Machine, e.Address})
+			continue
+		}
+		if e.Verdict == "program" {
+			at[c] = len(list)
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
 // What is the verdict with the machine, Change and Culprits are sentences without a verb.
@@ -61,7 +80,8 @@ var eventClasses = map[string]string{database.EventNew: "bad", "acknowledged": "
 func eventRows(list []database.Event, now time.Time) []EventRow {
 	rows := []EventRow{}
 	for _, e := range list {
-		row := EventRow{e, "/events/" + e.ID, State{e.State, cmp.Or(eventClasses[e.State], "idle")}}
+		row := EventRow{Event: e, Address: "/events/" + e.ID,
+			Badge: State{e.State, cmp.Or(eventClasses[e.State], "idle")}}
 		switch {
 		case e.Muted.After(now):
 			row.Badge = State{e.State + ", muted", "idle"}

@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -186,6 +188,9 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.SortStableFunc(page.Shares, func(a, b ShareRow) int {
+		return cmp.Compare(a.Machine.Text, b.Machine.Text)
+	})
 	page.Omitted = max(page.Failed-len(page.Failures), 0)
 	version, err := p.db.ContentVersion(r.Context(), x.ID)
 	if err != nil {

@@ -35,7 +35,7 @@ func (p *Pages) front(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page.Events = eventRows(events, f.Now)
+	page.Events = grouped(eventRows(events, f.Now))
 	active, err := p.db.Active(r.Context(), 0, mostOnFront)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (p *Pages) front(r *http.Request, f Frame) (any, error) {
 	if err := p.unwell(r, &page); err != nil {
 		return nil, err
 	}
-	page.Answer, err = p.answer(r, &page)
+	page.Answer, err = p.answer(r, &page, len(events) < mostOnFront)
 	return page, err
 }
 
@@ -106,8 +106,9 @@ func (p *Pages) incomplete(r *http.Request, page *Front) error {
 	return err
 }
 
-// answer is the page in a sentence.
-func (p *Pages) answer(r *http.Request, page *Front) (string, error) {
+// answer is the page in a sentence; whole: the page has all events, so that it counts changes of
+// programs once.
+func (p *Pages) answer(r *http.Request, page *Front, whole bool) (string, error) {
 	counts, err := p.db.OpenEvents(r.Context())
 	if err != nil {
 		return "", err
@@ -127,6 +128,14 @@ func (p *Pages) answer(r *http.Request, page *Front) (string, error) {
 	}
 	var changed []string
 	for _, c := range counts {
+		if whole {
+			c.N = 0
+			for _, e := range page.Events {
+				if e.Verdict == c.Kind {
+					c.N++
+				}
+			}
+		}
 		what := map[string]string{"program": "change of a program", "machine": "change of a machine",
 			"undecided": "undecided change"}[c.Kind]
 		changed = append(changed, plural(int(c.N), what))

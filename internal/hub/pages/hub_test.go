@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,7 +45,9 @@ const fakeKrunctl = `#!/bin/sh
 echo run >>"$(dirname "$0")/runs"
 for last; do :; done # the last argument
 case $1 in report) out=$3/index.html ;; *) out=$(echo "$*" | sed 's/.* -o \([^ ]*\).*/\1/') ;; esac
-printf '<!DOCTYPE html><title>a report</title><p>%s %s' "$(ulimit -d)" "$(readlink "$last") $last" >"$out"
+printf '<!DOCTYPE html><head><title>a report</title><script src="assets/report.js"></script></head>
+<body data-pair="1"><header>x</header><p>%s %s' "$(ulimit -d)" "$(readlink "$last") $last" >"$out"
+[ "$1" = compare ] || echo secret >"$3/data.js"
 `
 
 func newTestHub(t *testing.T, at, krunctl string) *testHub {
@@ -218,7 +221,7 @@ func testPagesOfAHub(t *testing.T, h *testHub) {
 			must.Contain(t, text, want, path)
 		}
 	}
-	for _, path := range []string{"/machines/none", "/experiments/none", "/experiments/e2/report",
+	for _, path := range []string{"/machines/none", "/experiments/none", "/experiments/e2/report/index.html",
 		"/compare?before=e2", "/view/none/index.html", "/static/none"} {
 		response, _ := h.get(path)
 		must.Equal(t, response.StatusCode, http.StatusNotFound, path, response.Status)
@@ -290,48 +293,58 @@ func testLogIn(t *testing.T, h *testHub) {
 	must.Be(t, c.Secure, "cookie", c, "want Secure")
 }
 
-// TestReports: a report is made once for each state of the records, with bounded memory, and served
-// in a sandbox under an address that cannot be guessed.
+// TestReports: a report is made once for each state of the records, with bounded memory, and has an
+// address that lasts. It is served in a sandbox with the hub's head; its scripts and data have
+// addresses that cannot be guessed, and end with the token that they were asked with.
 func TestReports(t *testing.T) {
+	const address = "/experiments/e1/report/index.html"
 	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
 	runs := func() int {
 		text, _ := os.ReadFile(filepath.Join(h.dir, "runs"))
 		return strings.Count(string(text), "run")
 	}
 	response, _ := h.get("/experiments/e1/report")
-	first := response.Header.Get("Location")
-	must.Need(t, response.StatusCode == http.StatusSeeOther && strings.HasPrefix(first, "/view/"),
-		response.Status, "to", first)
-	response, text := h.get(first)
-	must.Be(t, strings.Contains(text, fmt.Sprint(rebuild.Memory)) &&
-		strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")+" sorting"), text)
+	must.Need(t, response.StatusCode == http.StatusSeeOther &&
+		response.Header.Get("Location") == address, response.Status, response.Header)
+	response, text := h.get(address)
 	policy := response.Header.Get("Content-Security-Policy")
 	must.Be(t, strings.HasPrefix(policy, "sandbox allow-scripts; default-src 'none'") &&
-		!strings.Contains(policy, "same-origin"), "policy", policy)
-	response, _ = h.get("/experiments/e1/report")
-	must.Be(t, response.Header.Get("Location") != first && runs() == 1, runs(), "runs, address", first,
-		"again")
+		!strings.Contains(policy, "same-origin"), policy)
+	must.Equal(t, response.Header.Get("Cache-Control"), "no-store")
+	must.Be(t, strings.Contains(text, fmt.Sprint(rebuild.Memory)) &&
+		strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")+" sorting"), text)
+	files := regexp.MustCompile(`(?s)<script src="(/view/[\w-]{32}/)assets/report.js"></script>` +
+		`<link rel="stylesheet" href="/static/hub.css"></head>\s*<body data-files="(/view/[\w-]{32}/)data/" ` +
+		`data-pair="1">.*<a\s+href="/queue">.*<a href="/experiments/e1">.*<header>x`).FindStringSubmatch(text)
+	must.Need(t, files != nil && files[1] == files[2], text)
+	_, again := h.get(address)
+	must.Be(t, again == text && runs() == 1, runs(), "runs", again)
+	if response, text := h.get(files[1] + "data.js"); text != "secret\n" {
+		t.Errorf("data: %s %s", response.Status, text)
+	}
 	h.record(1)
-	if h.get("/experiments/e1/report"); runs() != 2 {
+	if h.get(address); runs() != 2 {
 		t.Errorf("%d runs after another record", runs())
 	}
-	response, _ = h.get("/compare?before=e1&arm-before=a&arm-after=b")
-	must.Be(t, response.StatusCode == http.StatusSeeOther && runs() == 3, response.Status, "after", runs(),
-		"runs")
-	// The address ends with the token that it was asked with.
+	response, text = h.get("/compare?before=e1&arm-before=a&arm-after=b")
+	must.Be(t, response.StatusCode == http.StatusOK && runs() == 3 && strings.Contains(text, `href="/queue"`),
+		response.Status, "after", runs(), "runs")
 	h.who.Token = access.Hash(h.token(access.Reader, "anna"))
-	response, _ = h.get("/experiments/e1/report")
-	bound := response.Header.Get("Location")
-	response, _ = h.get(bound)
+	_, text = h.get(address)
+	bound := regexp.MustCompile(`/view/[\w-]{32}/`).FindString(text)
+	response, _ = h.get(bound + "data.js")
 	must.Equal(t, response.StatusCode, http.StatusOK, bound, response.Status)
 	h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, h.who.Token, false, h.who) })
-	response, _ = h.get(bound)
+	response, _ = h.get(bound + "data.js")
 	must.Equal(t, response.StatusCode, http.StatusNotFound, "with a token that was revoked", response.Status)
-	base := strings.TrimSuffix(first, "index.html")
-	for _, path := range []string{"none.html", "..%2f..%2fhub.sqlite", "%2e%2e/", "."} {
-		response, text := h.get(base + path)
-		must.Be(t, response.StatusCode != http.StatusOK, path, "is served", text)
+	for _, base := range []string{files[1], "/experiments/e1/report/"} {
+		for _, path := range []string{"none.html", "..%2f..%2fhub.sqlite", "%2e%2e/", "."} {
+			response, text := h.get(base + path)
+			must.Be(t, response.StatusCode != http.StatusOK, base+path, "is served", text)
+		}
 	}
+	response, _ = h.get(files[1] + "index.html")
+	must.Equal(t, response.StatusCode, http.StatusNotFound, "a page without log-in", response.Status)
 }
 
 // TestReportFails: what krunctl says is shown as text, and the next request tries again.
@@ -342,7 +355,7 @@ echo 'krunctl: <b>no</b>' >&2
 exit 1
 `)
 	for range 2 {
-		response, text := h.get("/experiments/e1/report")
+		response, text := h.get("/experiments/e1/report/index.html")
 		must.Be(t, response.StatusCode == http.StatusUnprocessableEntity &&
 			strings.Contains(text, "&lt;b&gt;no"), response.Status, text)
 	}

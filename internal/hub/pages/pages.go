@@ -82,6 +82,7 @@ func (p *Pages) Routes() []Route {
 		{"GET /experiments", access.Reader, p.page(p.experiments)},
 		{"GET /experiments/{id}", access.Reader, p.page(p.experiment)},
 		{"GET /experiments/{id}/report", access.Reader, p.try(p.report)},
+		{"GET /experiments/{id}/report/{path...}", access.Reader, p.try(p.report)},
 		{"GET /compare", access.Reader, p.try(p.compare)},
 		{"GET /history", access.Reader, p.oldHistory(p.page(p.overview))},
 		{"GET /history/{name}", access.Reader, p.page(p.history)},

@@ -70,7 +70,8 @@ func TestReportInBrowser(t *testing.T) {
 	h := newTestHub(t, dbtest.SQLite(t), "#!/bin/sh\ncp -r "+dir+"/. \"$3\"\n")
 	p := browser.New(t, 1280)
 	p.Do("Network.setCookie", browser.Object{"name": Cookie, "value": "secret", "url": h.web.URL}, nil)
-	p.Open(h.web.URL + "/experiments/e1/report")
+	base := h.web.URL + "/experiments/e1/report/"
+	p.Open(strings.TrimSuffix(base, "/"))
 	var page struct {
 		Title, Origin, Cookie string
 		Sorted                bool
@@ -80,8 +81,9 @@ return {title:document.title,origin:self.origin,cookie,sorted:!!document.querySe
 	must.Be(t, page.Title == "ab: warmup report" && page.Origin == "null" && page.Cookie == "" && page.Sorted,
 		page)
 	var address string
-	p.Eval("location.href", &address)
-	base := strings.TrimSuffix(address, "index.html")
+	if p.Eval("location.href", &address); address != base+"index.html" {
+		t.Error("the address is", address)
+	}
 	p.Open(base + "keys/k0000.html")
 	p.Eval(`new Promise((done)=>{const look=()=>document.querySelector("#plot canvas")?done():setTimeout(look,10);
 look()})`, nil) // for ever if the plot is not drawn

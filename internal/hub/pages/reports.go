@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -59,8 +61,8 @@ type making struct {
 	err  error // once done
 }
 
-// view is a permission to read the files of a report. Its token is in the address: a report is
-// sandboxed, so that browsers send no cookie when it loads its scripts and pictures.
+// view is a permission to read the scripts and data of a report. Its token is in their address: a
+// report is sandboxed, so that browsers send no cookie when it loads them.
 type view struct {
 	dir   string
 	until time.Time
@@ -86,9 +88,15 @@ type wanted struct {
 	file        string   // that krunctl writes; "": a directory
 }
 
+// report sends a page of the report of an experiment. Its address lasts.
 func (p *Pages) report(w http.ResponseWriter, r *http.Request) error {
-	return p.serveReport(w, r, wanted{key: "report", experiments: []string{r.PathValue("id")},
-		args: []string{"report"}})
+	if r.PathValue("path") == "" {
+		http.Redirect(w, r, experimentLink(r.PathValue("id"), "").Address+"/report/index.html",
+			http.StatusSeeOther)
+		return nil
+	}
+	return p.serveReport(w, r, r.PathValue("path"), wanted{key: "report",
+		experiments: []string{r.PathValue("id")}, args: []string{"report"}})
 }
 
 // compare shows the choice of what to compare, or the comparison.
@@ -110,7 +118,7 @@ func (p *Pages) compare(w http.ResponseWriter, r *http.Request) error {
 		}
 		want.args = append(want.args, "--arms="+arms[0]+","+arms[1])
 	}
-	return p.serveReport(w, r, want)
+	return p.serveReport(w, r, want.file, want)
 }
 
 func (p *Pages) compareForm(r *http.Request, f Frame) (any, error) {
@@ -130,8 +138,9 @@ func (p *Pages) oldHistory(list http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serveReport leads to a report when it is ready. Else it is made, and the browser asks again.
-func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted) error {
+// serveReport sends a file of a report when it is ready. Else it is made, and the browser asks
+// again.
+func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, file string, want wanted) error {
 	for _, id := range want.experiments {
 		version, err := p.db.ContentVersion(r.Context(), id)
 		if err == nil && version == "" {
@@ -156,8 +165,10 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, want wanted)
 			return problem{http.StatusUnprocessableEntity, "The report could not be made: " +
 				display.Clip(display.PlainLine(job.err.Error()), mostText)}
 		}
-		view := p.reports.permit(dir, p.db.Now(), who)
-		http.Redirect(w, r, "/view/"+view+"/index.html", http.StatusSeeOther)
+		return p.sendFile(w, r, dir, file, func(page []byte) []byte {
+			files := "/view/" + p.reports.permit(dir, p.db.Now(), who) + "/"
+			return p.dressed(r, page, want.experiments[0], files)
+		})
 	case <-ctx.Done():
 		f := p.frame(r)
 		f.Title = "The report is being made"
@@ -331,7 +342,7 @@ func (s *reports) remove(experiment string) error {
 	return err
 }
 
-// permit returns the token of a new view.
+// permit returns the token of a view, for the half of its time at least.
 func (s *reports) permit(dir string, now time.Time, who access.Identity) string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -339,6 +350,10 @@ func (s *reports) permit(dir string, now time.Time, who access.Identity) string 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for other, v := range s.views {
+		same := v.dir == dir && v.who.Token == who.Token && v.who.Name == who.Name
+		if same && v.until.Sub(now) > viewTime/2 {
+			return other
+		}
 		if len(s.views) >= mostViews || now.After(v.until) {
 			delete(s.views, other)
 		}
@@ -356,7 +371,7 @@ var reportPolicy = func() string {
 		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }()
 
-// view sends a file of a report.
+// view sends scripts and data of a report.
 func (p *Pages) view(w http.ResponseWriter, r *http.Request) error {
 	s := p.reports
 	s.mu.Lock()
@@ -373,26 +388,68 @@ func (p *Pages) view(w http.ResponseWriter, r *http.Request) error {
 		return problem{http.StatusNotFound, "This address of a report is no longer valid. Open the report " +
 			"again from its experiment."}
 	}
-	root, err := os.OpenRoot(v.dir)
+	if path.Ext(r.PathValue("path")) == ".html" {
+		http.NotFound(w, r) // pages have an address that lasts, and the hub's head
+		return nil
+	}
+	return p.sendFile(w, r, v.dir, r.PathValue("path"), nil)
+}
+
+// sendFile sends a file of a directory with a report; dress changes the beginning of a page.
+func (p *Pages) sendFile(w http.ResponseWriter, r *http.Request, dir, name string,
+	dress func([]byte) []byte) error {
+	const beginning = 256 << 10 // bytes, in which everything is that is changed
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return problem{http.StatusNotFound, "This report was removed. Open it again from its experiment."}
 	}
 	defer root.Close() //nolint:errcheck // it was only read
-	name := path.Clean(r.PathValue("path"))
+	name = path.Clean(name)
 	f, err := root.Open(name)
 	if err != nil {
-		http.NotFound(w, r)
-		return nil
+		return problem{http.StatusNotFound, "The report has no such page. Begin with its first one."}
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		http.NotFound(w, r)
-		return nil
+		return problem{http.StatusNotFound, "The report has no such page. Begin with its first one."}
 	}
 	secure(w.Header(), reportPolicy)
 	w.Header().Set("Content-Type", cmp.Or(media[path.Ext(name)], "text/plain; charset=utf-8"))
-	w.Header().Set("Cache-Control", "private, max-age=3600")
-	http.ServeContent(w, r, "", info.ModTime(), f)
+	if dress == nil || path.Ext(name) != ".html" {
+		w.Header().Set("Cache-Control", "private, max-age=3600")
+		http.ServeContent(w, r, "", info.ModTime(), f)
+		return nil
+	}
+	w.Header().Set("Cache-Control", "no-store") // it has the secret of its files
+	page := make([]byte, min(info.Size(), beginning))
+	if _, err := io.ReadFull(f, page); err != nil {
+		return fmt.Errorf("read a report: %w", err)
+	}
+	_, _ = w.Write(dress(page)) // the browser may have gone
+	_, _ = io.Copy(w, f)
 	return nil
+}
+
+// dressed is a page of a report with the hub's head; files is where its scripts and data are.
+// Before its body a page has no text but its title, in which quotes are escaped.
+func (p *Pages) dressed(r *http.Request, page []byte, experiment, files string) []byte {
+	var bar bytes.Buffer
+	f := p.frame(r)
+	f.Section = "experiments"
+	about := Link{Text: experiment, Address: experimentLink(experiment, "").Address}
+	if x, err := p.db.Experiment(r.Context(), experiment); err == nil {
+		about.Text = x.Name
+	}
+	if err := templates.ExecuteTemplate(&bar, "reportbar", Message{Frame: f, Back: about}); err != nil {
+		p.log.Error("the head of a report was not made", "error", err)
+	}
+	head, body, ok := bytes.Cut(page, []byte("<body"))
+	if !ok {
+		return page
+	}
+	text := strings.NewReplacer(`"../assets/`, `"`+files+`assets/`, `"assets/`, `"`+files+`assets/`,
+		"</head>", `<link rel="stylesheet" href="/static/hub.css"></head>`).Replace(string(head))
+	return append([]byte(text+`<body data-files="`+files+`data/"`),
+		bytes.Replace(body, []byte("<header>"), append(bar.Bytes(), "<header>"...), 1)...)
 }

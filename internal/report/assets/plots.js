@@ -29,7 +29,7 @@ let last = null;      // the outlier or changepoint that was reached last
 
 function load(file) {
   const script = make("script");
-  script.src = "../data/" + file;
+  script.src = (document.body.dataset.files || "../data/") + file; // a hub has its data elsewhere
   script.onerror = () => { $("value").textContent = "The report's file data/" + file + " is missing."; };
   document.head.append(script);
 }
