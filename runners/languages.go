@@ -68,10 +68,12 @@ func Lookup(name string) (Language, bool) {
 }
 
 // Command returns the command line of a process execution: the VM program with its arguments, the
-// runner in the directory of installed runners, the benchmark's file and the parameter. For native
+// runner in the directory of installed runners, the benchmark's file and the parameter. Java finds
+// classes in library, too, unless it is "". For native
 // code and whole commands, program replaces the runner unless it is ""; a command has neither file
 // nor parameter. A program in Go contains the runner; program starts it unless it is "".
-func (l Language) Command(program string, args []string, directory, entry string, parameter int) []string {
+func (l Language) Command(program string, args []string, directory, entry, library string,
+	parameter int) []string {
 	command := append([]string{program}, args...)
 	n := strconv.Itoa(parameter)
 	if len(l.Files) == 0 {
@@ -94,8 +96,11 @@ func (l Language) Command(program string, args []string, directory, entry string
 		return command
 	case "java": // classes are looked up by name in directories
 		class := strings.TrimSuffix(path.Base(entry), ".class")
-		return append(command, "-cp", path.Dir(runner)+":"+path.Dir(entry),
-			strings.TrimSuffix(path.Base(runner), ".class"), class, n)
+		classes := path.Dir(runner) + ":" + path.Dir(entry)
+		if library != "" {
+			classes += ":" + library
+		}
+		return append(command, "-cp", classes, strings.TrimSuffix(path.Base(runner), ".class"), class, n)
 	}
 	return append(command, runner, entry, n)
 }

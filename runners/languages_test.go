@@ -26,12 +26,12 @@ func TestCommand(t *testing.T) {
 		{"command", "/usr/bin/tuned", "/b/ignored", "/usr/bin/tuned -a"},
 	} {
 		l, ok := Lookup(c.language)
-		got := strings.Join(l.Command(c.program, []string{"-a"}, "/l", c.entry, -5), " ")
+		got := strings.Join(l.Command(c.program, []string{"-a"}, "/l", c.entry, "", -5), " ")
 		must.Be(t, ok && got == c.want, c.language, got, "want", c.want)
 		must.Be(t, slices.Contains(Names(), c.language), c.language, "is not in the names", Names())
 	}
 	program, _ := Lookup("go")
-	must.EqualList(t, program.Command("", nil, "/l", "/b/bench", 7), []string{"/b/bench", "7"},
+	must.EqualList(t, program.Command("", nil, "/l", "/b/bench", "", 7), []string{"/b/bench", "7"},
 		"a Go program is called by")
 	if _, ok := Lookup("cobol"); ok {
 		t.Error("there is no runner for cobol")

@@ -156,7 +156,8 @@ func TestJavaSuiteHook(t *testing.T) {
 				must.Need(t, err == nil, string(out))
 			}
 			here := filepath.Join(built, "runners")
-			r := run{iterations: 3, argv: []string{java, "-cp", here + "/java:" + here + "/suites",
+			r := run{iterations: 3, argv: []string{java, "-cp", here + "/java:" + here + "/suites:" +
+				filepath.Join(dir, "x.jar"),
 				"KrunRunner",
 				"KrunAwfy", "3"}, env: []string{"KRUN_SUITE_FILE=" + filepath.Join(dir, "x.jar"),
 				"KRUN_SUITE_BENCHMARK=X"}}

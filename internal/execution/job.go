@@ -128,11 +128,11 @@ func (j Job) External() bool { return j.VM.Runner == config.RunnerExternal }
 func (j Job) argv(in Installed) []string {
 	if language, ok := runners.Lookup(j.VM.Runner); ok {
 		args := slices.Concat(j.VM.Args, language.InstrumentOptions(j.VM.Instrument))
-		entry := j.Entry
+		entry, library := j.Entry, ""
 		if j.Suite != nil {
-			entry = filepath.Join(in.Runners, j.Suite.Hook(j.VM))
+			entry, library = filepath.Join(in.Runners, j.Suite.Hook(j.VM)), j.Entry
 		}
-		return language.Command(j.Program, args, in.Runners, entry, j.Parameter)
+		return language.Command(j.Program, args, in.Runners, entry, library, j.Parameter)
 	}
 	argv := append([]string{j.Program}, j.VM.Args...)
 	if j.Entry != "" {

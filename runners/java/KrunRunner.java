@@ -62,6 +62,9 @@ public final class KrunRunner implements BaseKrunEntry {
 
     private static native int done(long handle);
 
+    /** The number of planned iterations. */
+    private static native int iterations(long handle);
+
     /** The column suite_time. */
     private static native int suiteColumn(long handle);
 
@@ -73,6 +76,46 @@ public final class KrunRunner implements BaseKrunEntry {
     /** Ends the process at once, bypassing Java; status 0 does nothing. */
     private static native void halt(int status);
 
+    /** What the hook of a suite needs between its calls: it may be called back by the suite's own program. */
+    private static long handle;
+    private static int column;
+    private static KrunInstrument vm;
+    private static boolean ended;
+
+    /** The number of iterations that a suite is to run, at most. */
+    public static int planned() {
+        return iterations(handle);
+    }
+
+    /** Whether a suite is to run another iteration. After the last one the measurement has ended. */
+    public static boolean again() {
+        if (!ended && shouldStop(handle) != 0) {
+            ended = true;
+            check(vm == null ? done(handle) : done(handle, vm));
+        }
+        return !ended;
+    }
+
+    /** Begins an iteration of a suite. */
+    public static void beginIteration() {
+        begin(handle);
+    }
+
+    /** Ends it; the suite itself measured these nanoseconds. */
+    public static void endIteration(long nanoseconds) {
+        check(end(handle));
+        set(handle, column, nanoseconds);
+        if (vm != null) {
+            vm.ended();
+        }
+    }
+
+    private static void check(int code) {
+        if (code != 0) {
+            throw fail(EXIT_MEASURE, "krun_begin or krun_end: " + errorText(code), null);
+        }
+    }
+
     /** Runs the benchmark named by the arguments, and exits. */
     public static void main(String[] args) {
         if (args.length != 2 || !parse(args[1])) {
@@ -80,26 +123,26 @@ public final class KrunRunner implements BaseKrunEntry {
             System.exit(EXIT_USAGE);
         }
         openLibrary();
-        long handle = init();
+        handle = init();
         if (handle < 0) {
             throw fail(EXIT_INIT, "krun_init: " + errorText((int) handle), null);
         }
-        BaseKrunEntry entry = load(args[0]);
+        Object entry = load(args[0]);
         String raised = args[0] + " raised an exception in run_iter";
         int level = instrument();
-        KrunInstrument vm = level == 0 ? null : openInstrument(handle, level);
-        int code;
+        vm = level == 0 ? null : openInstrument(handle, level);
         try {
-            code = entry instanceof KrunSuite ? measure(handle, (KrunSuite) entry, vm)
-                : vm == null ? measure(handle, entry) : measure(handle, entry, vm);
+            if (entry instanceof KrunSuite) {
+                column = suiteColumn(handle);
+                ((KrunSuite) entry).run(parameter);
+            } else {
+                check(vm == null ? measure(handle, (BaseKrunEntry) entry) : measure(handle, (BaseKrunEntry) entry, vm));
+            }
         } catch (Throwable e) {
             throw fail(EXIT_EXCEPTION, raised, e);
         }
-        if (code == 0) {
-            code = vm == null ? done(handle) : done(handle, vm);
-        }
-        if (code != 0) {
-            throw fail(EXIT_MEASURE, "krun_begin or krun_end: " + errorText(code), null);
+        if (again()) {
+            throw fail(EXIT_BENCHMARK, "the suite ended before its last iteration", null);
         }
         System.exit(0); // even if the benchmark left threads running
     }
@@ -155,15 +198,15 @@ public final class KrunRunner implements BaseKrunEntry {
     }
 
     /** Returns the benchmark: an object of the class with this name, which has a constructor without arguments. */
-    private static BaseKrunEntry load(String name) {
+    private static Object load(String name) {
         try {
             Class<?> found = Class.forName(name);
-            if (!BaseKrunEntry.class.isAssignableFrom(found)) {
+            if (!BaseKrunEntry.class.isAssignableFrom(found) && !KrunSuite.class.isAssignableFrom(found)) {
                 throw fail(EXIT_NO_ENTRY, name + " has no function run_iter: it does not implement BaseKrunEntry", null);
             }
             Constructor<?> constructor = found.getDeclaredConstructor();
             constructor.setAccessible(true);
-            return (BaseKrunEntry) constructor.newInstance();
+            return constructor.newInstance();
         } catch (InvocationTargetException | ExceptionInInitializerError e) {
             throw fail(EXIT_BENCHMARK, name + " raised an exception while it was loaded", e.getCause());
         } catch (ReflectiveOperationException | LinkageError e) {
@@ -185,24 +228,6 @@ public final class KrunRunner implements BaseKrunEntry {
             int code = end(handle);
             if (code != 0) {
                 return code;
-            }
-        }
-        return 0;
-    }
-
-    /** The same for the hook of a suite, with the suite's own time of each iteration as a column. */
-    private static int measure(long handle, KrunSuite suite, KrunInstrument vm) {
-        int column = suiteColumn(handle);
-        while (shouldStop(handle) == 0) {
-            begin(handle);
-            suite.run_iter(parameter);
-            int code = end(handle);
-            if (code != 0) {
-                return code;
-            }
-            set(handle, column, suite.time());
-            if (vm != null) {
-                vm.ended();
             }
         }
         return 0;

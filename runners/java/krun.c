@@ -24,6 +24,7 @@ NATIVE(int32_t, shouldStop)(VM, int64_t k);
 NATIVE(void, begin)(VM, int64_t k);
 NATIVE(int32_t, end)(VM, int64_t k);
 NATIVE(int32_t, done)(VM, int64_t k);
+NATIVE(int32_t, iterations)(VM, int64_t k);
 NATIVE(int32_t, suiteColumn)(VM, int64_t k);
 NATIVE(void, set)(VM, int64_t k, int32_t column, int64_t value);
 NATIVE(int32_t, explanation)(VM, int32_t code, int32_t i);
@@ -83,6 +84,12 @@ NATIVE(int32_t, done)(VM, int64_t k)
 {
 	UNUSED;
 	return krun_done(handle(k));
+}
+
+NATIVE(int32_t, iterations)(VM, int64_t k)
+{
+	UNUSED;
+	return krun_iterations(handle(k));
 }
 
 /* suiteColumn names the column of the times that a suite measured itself. */

@@ -4,6 +4,7 @@
  *	version()      KRUN_VERSION, an integer
  *	init()         undefined, or the error's code
  *	shouldStop()   a boolean
+ *	iterations()   the number of planned iterations
  *	begin()        undefined, always: end reports its error
  *	end()          undefined, or the error's code
  *	done()         undefined, or the error's code
@@ -107,6 +108,16 @@ static napi_value column(napi_env env, napi_callback_info info)
 	return value;
 }
 
+/* iterations() is the number of planned iterations. */
+static napi_value iterations(napi_env env, napi_callback_info info)
+{
+	napi_value value = NULL;
+
+	(void)info;
+	(void)napi_create_int32(env, krun_iterations(krun_handle), &value);
+	return value;
+}
+
 /* set(index, value) sets a column of the iteration that ended last; the value is a number. */
 static napi_value set(napi_env env, napi_callback_info info)
 {
@@ -148,7 +159,7 @@ napi_value napi_register_module_v1(napi_env env, napi_value exports)
 	static const struct function always[] = {
 		{ "version", version }, { "init", init }, { "shouldStop", should_stop }, { "begin", begin },
 		{ "end", end }, { "done", done }, { "strerror", explain }, { "column", column }, { "set", set },
-		{ "input", input }, { NULL, NULL },
+		{ "input", input }, { "iterations", iterations }, { NULL, NULL },
 	};
 	const struct function *f;
 	bool accepted = true;

@@ -230,22 +230,26 @@ function measureInput(krun, run_iter, parameter) {
 }
 
 /*
- * measureSuite measures for the hook of a suite, loaded in the place of a benchmark: iterate
- * returns the seconds that the suite itself measured for the iteration, which become a column. It
- * returns the code of the call that failed, or undefined.
+ * suiteCalls returns what the hook of a suite calls, loaded in the place of a benchmark: while
+ * again(), one iteration between begin() and end(seconds), where the seconds are what the suite
+ * itself measured, and become a column. planned is the number of iterations, at most.
  */
-function measureSuite(krun, iterate) {
+function suiteCalls(krun) {
   const column = krun.column("suite_time", "ns");
 
-  while (!krun.shouldStop()) {
-    krun.begin();
-    const seconds = iterate();
-    const code = krun.end();
-    if (code !== undefined)
-      return code;
-    krun.set(column, Math.round(seconds * 1e9));
-  }
-  return undefined;
+  return {
+    planned: krun.iterations(),
+    again: () => !krun.shouldStop(),
+    begin: krun.begin,
+    end(seconds) {
+      const code = krun.end();
+      if (code !== undefined)
+        complain(EXIT_MEASURE, `krun_begin or krun_end: ${krun.strerror(code)}`);
+      krun.set(column, Math.round(seconds * 1e9));
+      if (krun.ended)
+        krun.ended();
+    },
+  };
 }
 
 /* instrumented returns what step returns, which instruments V8, or exits. */
@@ -257,7 +261,7 @@ function instrumented(step) {
   }
 }
 
-function main(argv) {
+async function main(argv) {
   const parameter = Number(argv[1]) + 0; // not -0, which V8 does not represent as a small integer
   if (argv.length !== 2 || !/^-?[0-9]+$/.test(argv[1]) || !Number.isSafeInteger(parameter) ||
     (isModule(argv[0]) && parameter !== (parameter | 0))) {
@@ -272,17 +276,19 @@ function main(argv) {
   defineGlobals(argv[0]);
   let suite;
   if (process.env.KRUN_SUITE)
-    global.krunSuite = (iterate) => { suite = iterate; };
+    global.krunSuite = (run) => { suite = run; };
   const run_iter = loadBenchmark(argv[0], () => suite);
   // krun.node has asked only with KRUN_INSTRUMENT
   const instrument = krun.asked && instrumented(() => require("./instrument.js"));
   const log = instrument && instrumented(() => instrument.start(krun));
   try {
-    if (suite && !instrument)
-      code = measureSuite(krun, suite);
-    else if (run_iter && run_iter.length === 2)
+    if (suite) {
+      await suite(suiteCalls(krun));
+      if (!krun.shouldStop())
+        complain(EXIT_BENCHMARK, "the suite ended before its last iteration");
+    } else if (run_iter.length === 2)
       code = measureInput(krun, run_iter, parameter);
-    else code = instrument ? instrument.measure(krun, suite || run_iter, parameter) :
+    else code = instrument ? instrument.measure(krun, run_iter, parameter) :
       measure(krun.shouldStop, krun.begin, krun.end, run_iter, parameter);
   } catch (error) {
     complainOf(EXIT_EXCEPTION, `${argv[0]} raised an exception in run_iter`, error);

@@ -8,11 +8,14 @@
   const benchmark = require(process.env.KRUN_SUITE_FILE).newInstance();
   const inner = Number(process.argv[3]);
 
-  krunSuite(() => {
-    const start = process.hrtime();
-    if (!benchmark.innerBenchmarkLoop(inner))
-      throw Error("Benchmark failed with incorrect result");
-    const diff = process.hrtime(start);
-    return diff[0] + diff[1] / 1e9;
+  krunSuite((krun) => {
+    while (krun.again()) {
+      krun.begin();
+      const start = process.hrtime();
+      if (!benchmark.innerBenchmarkLoop(inner))
+        throw Error("Benchmark failed with incorrect result");
+      const diff = process.hrtime(start);
+      krun.end(diff[0] + diff[1] / 1e9);
+    }
   });
 }
