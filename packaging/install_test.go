@@ -5,6 +5,7 @@ package packaging
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"krund/rig/must"
 	"krund/runners"
+	"krund/runners/suites"
 )
 
 // makeInRoot runs make in the repository, without the environment variables of a make that runs
@@ -83,8 +85,7 @@ func wanted(t *testing.T) []string {
 	} {
 		all = append(all, prefix+file)
 	}
-	all = append(all, prefix+"libexec/krund/go/krun.go", prefix+"libexec/krund/gobench",
-		prefix+"libexec/krund/noise-spin")
+	all = append(all, prefix+"libexec/krund/go/krun.go", prefix+"libexec/krund/noise-spin")
 	for _, name := range runners.Names() {
 		l, _ := runners.Lookup(name)
 		for _, file := range l.Files {
@@ -95,8 +96,12 @@ func wanted(t *testing.T) []string {
 			}
 		}
 	}
-	for _, file := range []string{"pyperformance.py", "ruby-bench/harness.rb", "awfy.py", "awfy.rb",
-		"awfy.lua", "awfy.js", "KrunAwfy.class"} {
+	hooks := []string{"KrunDacapoCallback.class"}
+	for _, name := range suites.Names() {
+		suite, _ := suites.Lookup(name)
+		hooks = slices.AppendSeq(hooks, maps.Values(suite.Hooks))
+	}
+	for _, file := range hooks {
 		_, err := os.Stat("../build/libexec/krund/suites/" + file)
 		if err == nil || filepath.Ext(file) != ".class" { // its compiler may be missing
 			all = append(all, prefix+"libexec/krund/suites/"+file)
@@ -156,7 +161,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 			t.Errorf("%s is installed, and no test says so", file)
 		}
 		want := fs.FileMode(0o644)
-		programs := []string{"runner-c", "runner-command", "noise-spin", "gobench"}
+		programs := []string{"runner-c", "runner-command", "noise-spin", "suites/gobench"}
 		if strings.Contains(file, "/bin/") || slices.Contains(programs, filepath.Base(file)) ||
 			strings.HasSuffix(file, "/go/bench") || strings.HasSuffix(file, "/relink.sh") ||
 			file == "/opt/krund/lib/libkrun.so" {

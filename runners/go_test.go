@@ -52,7 +52,7 @@ func TestGo(t *testing.T) {
 
 // TestGoBench runs a benchmark of package testing as an external suite.
 func TestGoBench(t *testing.T) {
-	gobench := must.Get(filepath.Abs("external/gobench"))(t)
+	gobench := must.Get(filepath.Abs("suites/gobench"))(t)
 	binary := filepath.Join(t.TempDir(), "bench.test")
 	goTool(t, "test", "-c", "-o", binary, "./testdata/gobench")
 	for _, test := range []struct {

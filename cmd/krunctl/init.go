@@ -16,8 +16,9 @@ comments, and a benchmark that runs, in a language or as a command. Nothing that
 exists is replaced. It prints what to type next.
 
 The languages are c, python, javascript, java, ruby, lua, php, go and rust. A suite is
-pyperformance, pyperf, ruby-bench or are-we-fast-yet, unpacked in the directory PATH:
-its benchmarks run unchanged. For others see runners/README.md.
+pyperformance, pyperf, ruby-bench, are-we-fast-yet, go-test, jmh, renaissance, dacapo,
+octane, jetstream or sightglass, unpacked in the directory PATH: its benchmarks run
+unchanged. For others see runners/README.md.
 
 EXAMPLES
   krunctl init python

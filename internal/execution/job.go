@@ -134,12 +134,15 @@ func (j Job) argv(in Installed) []string {
 		}
 		return language.Command(j.Program, args, in.Runners, entry, library, j.Parameter)
 	}
-	argv := append([]string{j.Program}, j.VM.Args...)
+	argv, name := append([]string{j.Program}, j.VM.Args...), j.Benchmark
+	if b, ok := j.Suite.Benchmark(j.Benchmark); ok {
+		argv, name = append(argv, filepath.Join(in.Runners, j.Suite.Hook(j.VM))), b.Options[0]
+	}
 	if j.Entry != "" {
 		argv = append(argv, j.Entry)
 	}
 	// 0: Krun's instrumentation flag
-	return append(argv, j.Benchmark, strconv.Itoa(j.Iterations), strconv.Itoa(j.Parameter), "0")
+	return append(argv, name, strconv.Itoa(j.Iterations), strconv.Itoa(j.Parameter), "0")
 }
 
 // environment returns the benchmark's complete environment. It is the same for all executions of a

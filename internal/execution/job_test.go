@@ -16,6 +16,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
+	"krund/runners/suites"
 )
 
 var installed = Installed{
@@ -97,6 +98,29 @@ func TestCommandLines(t *testing.T) {
 }
 
 // TestArgumentsAreNotShared: planning one job must not change another one's VM.
+// TestSuiteCommandLines: the hook takes the place of the benchmark's file, a jar is in the class
+// path, and an external suite gets its own name of the benchmark.
+func TestSuiteCommandLines(t *testing.T) {
+	suite := func(kind string, options ...string) *config.Suite {
+		return &config.Suite{Kind: kind, Path: "/s", Benchmarks: []suites.Benchmark{{Name: "x",
+			Options: options}}}
+	}
+	for _, c := range []struct {
+		job  Job
+		want string
+	}{
+		{Job{VM: config.VM{Runner: "external"}, Program: "/bin/sh", Suite: suite("go-test", "BenchmarkX"),
+			Entry: "/s/x.test"}, "/bin/sh /r/suites/gobench /s/x.test BenchmarkX 3 1 0"},
+		{Job{VM: config.VM{Runner: "java"}, Program: "/java", Suite: suite("jmh"), Entry: "/s/x.jar"},
+			"/java -cp /r/java:/r/suites:/s/x.jar KrunRunner KrunJmh 1"},
+		{Job{VM: config.VM{Runner: "c"}, Suite: suite("sightglass"), Entry: "/s/x.wasm"},
+			"/r/runner-c /r/suites/sightglass.so 1"},
+	} {
+		c.job.Benchmark, c.job.Iterations, c.job.Parameter = "x", 3, 1
+		must.Equal(t, strings.Join(c.job.argv(Installed{Runners: "/r"}), " "), c.want)
+	}
+}
+
 func TestArgumentsAreNotShared(t *testing.T) {
 	j := job(t, "nbody:Tuned:so")
 	j.VM.Args = append(make([]string, 0, 8), "-x")

@@ -30,6 +30,7 @@ enum {
 };
 
 typedef void (*entry)(int);
+typedef int (*suite_entry)(krun *); /* the hook of a suite: the status to exit with, or 0 */
 typedef int64_t (*input_entry)(int parameter, int input);
 
 /* As struct mallinfo2 in glibc's malloc.h. */
@@ -136,6 +137,7 @@ int main(int argc, char **argv)
 	heap_function read_heap = NULL;
 	int parameter, err;
 	input_entry with_input;
+	suite_entry suite;
 	entry run_iter;
 	void *library;
 	krun *k;
@@ -150,7 +152,15 @@ int main(int argc, char **argv)
 	library = open_file(argv[1]);
 	if (!library)
 		return fail(EXIT_BENCHMARK, "cannot load the benchmark", dlerror());
-	*(void **)&run_iter = dlsym(library, "run_iter"); /* as POSIX shows it */
+	*(void **)&suite = getenv("KRUN_SUITE") ? dlsym(library, "krun_suite") : NULL; /* as POSIX shows it */
+	if (suite) {
+		err = suite(k);
+		if (err)
+			return err;
+		err = krun_done(k);
+		return err ? fail(EXIT_MEASURE, "krun_done", krun_strerror(err)) : 0;
+	}
+	*(void **)&run_iter = dlsym(library, "run_iter");
 	if (!run_iter)
 		return fail(EXIT_NO_ENTRY, argv[1], "has no function run_iter");
 	if (getenv("KRUN_INSTRUMENT"))

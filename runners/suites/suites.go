@@ -16,6 +16,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"syscall"
@@ -54,6 +55,17 @@ var table = []Suite{
 	{"are-we-fast-yet", map[string]string{"python": "awfy.py", "ruby": "awfy.rb", "lua": "awfy.lua",
 		"javascript": "awfy.js", "java": "KrunAwfy.class"},
 		"the same programs in several languages, its repository", readAreWeFastYet},
+	{"go-test", map[string]string{"external": "gobench"},
+		"packages of Go with the test binaries of go test -c beside their sources", readGo},
+	{"jmh", map[string]string{"java": "KrunJmh.class"}, "a directory with jars of JMH", readJMH},
+	{"renaissance", map[string]string{"java": "KrunRenaissance.class"},
+		"the directory of Renaissance's jar", readRenaissance},
+	{"dacapo", map[string]string{"java": "KrunDacapo.class"}, "the directory of DaCapo's jar", readDaCapo},
+	{"octane", map[string]string{"javascript": "octane.js"}, "Octane, its repository", readOctane},
+	{"jetstream", map[string]string{"javascript": "jetstream.js"}, "JetStream 3, its repository",
+		readJetStream},
+	{"sightglass", map[string]string{"c": "sightglass.so"},
+		"WebAssembly engines, its repository with a built engine", readSightglass},
 }
 
 // Names lists the suites.
@@ -116,14 +128,14 @@ func (s Suite) Read(directory string) (Found, error) {
 		return Found{}, fmt.Errorf("%s has no benchmarks of %s; write where its repository was unpacked",
 			directory, s.Name)
 	}
-	slices.SortFunc(f.Benchmarks, func(a, b Benchmark) int { return cmp.Compare(a.Name, b.Name) })
-	for i, b := range f.Benchmarks[:max(0, len(f.Benchmarks)-1)] {
-		if f.Benchmarks[i+1].Name == b.Name {
-			return Found{}, fmt.Errorf("%s has two benchmarks called %q: %v and %v; remove one", directory,
-				b.Name, slices.Sorted(maps.Values(b.Files)),
-				slices.Sorted(maps.Values(f.Benchmarks[i+1].Files)))
+	slices.SortStableFunc(f.Benchmarks, func(a, b Benchmark) int { return cmp.Compare(a.Name, b.Name) })
+	f.Benchmarks = slices.CompactFunc(f.Benchmarks, func(a, b Benchmark) bool {
+		if a.Name == b.Name && !reflect.DeepEqual(a, b) {
+			f.leave("%s: another benchmark of this name, %q %q", a.Name, slices.Sorted(maps.Values(b.Files)),
+				b.Options)
 		}
-	}
+		return a.Name == b.Name
+	})
 	slices.Sort(f.LeftOut)
 	return f, nil
 }
@@ -152,6 +164,9 @@ func (f *Found) leave(format string, args ...any) {
 func (b Benchmark) Check() error {
 	if len(b.Files) == 0 {
 		return errors.New("it has no file")
+	}
+	if b.Files["external"] != "" && len(b.Options) == 0 {
+		return errors.New("it has no option, its name for the suite")
 	}
 	if len(b.Options) > MostOptions {
 		return fmt.Errorf("it has more than %d options", MostOptions)

@@ -1,6 +1,8 @@
 package suites_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -76,9 +78,108 @@ func TestRead(t *testing.T) {
 	must.Equal(t, f.Benchmarks[1].Parameter, 100)
 	must.Equal(t, len(f.Benchmarks[1].Files), 3)
 
+	f = must.Get(suite(t, "octane", map[string]string{"base.js": "new Benchmark('x')", "run.js": "load('a')",
+		"crypto.js": `new BenchmarkSuite('Crypto', [1], [ new Benchmark("Encrypt", f),  ` +
+			`new Benchmark("Decrypt", g) ])`,
+		"gbemu-part1.js": `new Benchmark("Gameboy", f)`, "gbemu-part2.js": ""}))(t)
+	must.Equal(t, names(f), `Decrypt["Decrypt" "base.js" "crypto.js"] `+
+		`Encrypt["Encrypt" "base.js" "crypto.js"] `+
+		`Gameboy["Gameboy" "base.js" "gbemu-part1.js" "gbemu-part2.js"]`)
+
+	f = must.Get(suite(t, "jetstream", map[string]string{"JetStreamDriver.js": "let BENCHMARKS = [\n" +
+		"  new DefaultBenchmark({\n    name: \"Air\",\n  }),\n" +
+		"  new AsyncBenchmark({ name: 'bigint-bigdenary',\n" +
+		"  new WSLBenchmark({\n name: \"WSL\"\n"}))(t)
+	must.Equal(t, names(f), "Air[] bigint-bigdenary[]")
+	must.Be(t, len(f.LeftOut) == 1 && strings.HasPrefix(f.LeftOut[0], "WSL: "), f.LeftOut)
+
+	f = must.Get(suite(t, "go-test", map[string]string{"sort.test": "",
+		"sort_test.go": "func BenchmarkSort(b *testing.B) {\n" +
+			"func TestX(t *testing.T) {\nfunc BenchmarkHelper(b *testing.B, n int) {\n",
+		"sub/deep/d.test":    "",
+		"sub/deep/d_test.go": "func BenchmarkD(b *testing.B) {",
+		"none/n_test.go":     "func BenchmarkN(b *testing.B) {",
+		"testdata/t_test.go": "func BenchmarkT(b *testing.B) {"}))(t)
+	must.Equal(t, names(f), `BenchmarkSort["BenchmarkSort"] sub.deep.BenchmarkD["BenchmarkD"]`)
+	must.Equal(t, f.Benchmarks[1].Files["external"], "sub/deep/d.test")
+	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "run go test -c in none"), f.LeftOut)
+
+	f = must.Get(suite(t, "sightglass", map[string]string{"engines/wasmtime/libengine.so": "",
+		"benchmarks/blake3/benchmark.wasm": "", "benchmarks/shootout/fib.wasm": "",
+		"benchmarks/README.md": ""}))(t)
+	must.Equal(t, len(f.Benchmarks), 6)
+	must.Equal(t, names(suites.Found{Benchmarks: f.Benchmarks[:4]}), ""+
+		`blake3.compile["engines/wasmtime/libengine.so" "compile"] `+
+		`blake3.execute["engines/wasmtime/libengine.so" "execute"] `+
+		`blake3.instantiate["engines/wasmtime/libengine.so" "instantiate"] `+
+		`shootout-fib.compile["engines/wasmtime/libengine.so" "compile"]`)
+	f = must.Get(suite(t, "sightglass", map[string]string{"benchmarks/blake3/benchmark.wasm": ""}))(t)
+	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "there is no engine"), f.LeftOut)
+
 	f = must.Get(suite(t, "pyperf", map[string]string{"bench.py": "import pyperf\n", "other.py": "",
 		"x.txt": ""}))(t)
 	must.Equal(t, names(f), `bench[""]`)
+}
+
+// jar returns the content of a jar with the entries.
+func jar(t *testing.T, entries map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for name, text := range entries {
+		must.Get(must.Get(z.Create(name))(t).Write([]byte(text)))(t)
+	}
+	must.Do(t, z.Close())
+	return b.String()
+}
+
+// jmhList is a line as JMH's annotation processor writes it.
+func jmhList(class, method, mode string) string {
+	line := "JMH "
+	for _, part := range []string{class, strings.Replace(class, ".", ".jmh_generated.", 1), method, mode} {
+		line += fmt.Sprintf("S %d %s ", len(part), part)
+	}
+	return line + "E A 1 1 1 E E E\n"
+}
+
+// TestJars: the benchmarks of JMH, Renaissance and DaCapo are named in their jars.
+func TestJars(t *testing.T) {
+	f := must.Get(suite(t, "jmh", map[string]string{"target/benchmarks.jar": jar(t, map[string]string{
+		"META-INF/BenchmarkList": jmhList("org.a.Sort", "big", "Throughput") +
+			jmhList("org.a.Sort", "big", "AverageTime") + jmhList("org.a.Sort", "small", "Throughput") +
+			jmhList("org.b.Sort", "small", "Throughput")}), "other.jar": jar(t, nil), "broken.jar": "PK"}))(t)
+	must.Equal(t, names(f), `Sort.big["org.a.Sort.big"] org.a.Sort.small["org.a.Sort.small"] `+
+		`org.b.Sort.small["org.b.Sort.small"]`)
+	must.Equal(t, f.Benchmarks[0].Files["java"], "target/benchmarks.jar")
+	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "broken.jar"), f.LeftOut)
+
+	f = must.Get(suite(t, "renaissance", map[string]string{"renaissance-gpl.jar": jar(t, map[string]string{
+		"benchmarks.properties": "benchmark.scrabble.name=scrabble\nbenchmark.scrabble.repetitions=50\n" +
+			"benchmark.dummy-empty.name = dummy-empty\n"})}))(t)
+	must.Equal(t, names(f), `scrabble["scrabble"]`)
+
+	f = must.Get(suite(t, "dacapo", map[string]string{"dacapo-23.11-chopin.jar": jar(t, map[string]string{
+		"cnf/lusearch.cnf": "", "META-INF/cnf/h2.cnf": "", "lusearch.cnf": ""})}))(t)
+	must.Equal(t, names(f), `h2["h2"] lusearch["lusearch"]`)
+
+	bomb := jar(t, map[string]string{"META-INF/BenchmarkList": strings.Repeat("JMH", 1<<20)})
+	_, err := suite(t, "jmh", map[string]string{"a.jar": "-> /dev/zero", "b.jar": bomb,
+		"c.jar": "-> ../../x.jar"})
+	must.Do(t, err) // with nothing but what is left out
+}
+
+// FuzzJar: no jar makes reading fail, or take long.
+func FuzzJar(f *testing.F) {
+	f.Add([]byte("PK"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, kind := range []string{"jmh", "dacapo", "renaissance"} {
+			found, err := suite(t, kind, map[string]string{kind + ".jar": string(data)})
+			for _, b := range found.Benchmarks {
+				must.Do(t, b.Check())
+			}
+			must.Be(t, err == nil || strings.Contains(err.Error(), "has no benchmarks of"), err)
+		}
+	})
 }
 
 // TestHostile: what a suite's files and names may not be is left out or refused, with what and
@@ -119,12 +220,14 @@ func TestHostile(t *testing.T) {
 		{"pyperf", map[string]string{"x": ""}, "has no benchmarks of pyperf"},
 		{"are-we-fast-yet", map[string]string{"rebench.conf": "x"}, "names no benchmarks"},
 		{"are-we-fast-yet", map[string]string{"x": ""}, "rebench.conf: "},
-		{"ruby-bench", map[string]string{"benchmarks/a.rb": "", "benchmarks/a/benchmark.rb": ""},
-			"two benchmarks called"},
 	} {
 		_, err := suite(t, c.kind, c.files)
 		must.Be(t, err != nil && strings.Contains(err.Error(), c.want), c.want, err)
 	}
+	f = must.Get(suite(t, "ruby-bench", map[string]string{"benchmarks/a.rb": "",
+		"benchmarks/a/benchmark.rb": ""}))(t)
+	must.Be(t, names(f) == "a[]" && len(f.LeftOut) == 1, f)
+	must.Be(t, strings.Contains(f.LeftOut[0], "another benchmark of this name"), f)
 	s, _ := suites.Lookup("pyperf")
 	_, err := s.Read("/nonexistent")
 	must.Be(t, err != nil && strings.Contains(err.Error(), "no such file"), err)

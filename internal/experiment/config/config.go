@@ -390,6 +390,10 @@ func (c *Config) Lookup(k key.Key) (VM, Variant, Benchmark, error) {
 	for _, o := range arm.VMs {
 		o.apply(&vm)
 	}
+	if variant.Suite != nil && arm.Benchmarks != "" { // another build of the suite
+		own := *variant.Suite
+		own.Path, variant.Suite = arm.Benchmarks, &own
+	}
 	return vm, variant, benchmark, err
 }
 

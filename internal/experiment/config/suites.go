@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,8 +30,11 @@ func (s *Suite) Hook(vm VM) string {
 	return filepath.Join(suites.Directory, kind.Hooks[vm.Runner])
 }
 
-// Benchmark returns a benchmark of the suite.
+// Benchmark returns a benchmark of the suite; no suite has any.
 func (s *Suite) Benchmark(name string) (suites.Benchmark, bool) {
+	if s == nil {
+		return suites.Benchmark{}, false
+	}
 	return find(s.Benchmarks, func(b suites.Benchmark) bool { return b.Name == name })
 }
 
@@ -58,8 +62,25 @@ func (r *reader) suites(n *node) []Variant {
 		if n := s.get("found", ""); n != nil {
 			r.section(s.path+".found", n).found(suite)
 		}
+		s.parameters(suite)
 		return Variant{Name: name, Suite: suite}
 	})
+}
+
+// parameters reads the inner iterations that replace those of the suite.
+func (s *section) parameters(suite *Suite) {
+	own := s.section(s.path+".parameters", s.get("parameters", "{}"))
+	defer own.done()
+	for _, name := range own.node.names() {
+		n := own.count(name, 1, 1, math.MaxInt32)
+		i := slices.IndexFunc(suite.Benchmarks, func(b suites.Benchmark) bool { return b.Name == name })
+		if i >= 0 {
+			suite.Benchmarks[i].Parameter = n
+		} else if s.node.child("found") != nil {
+			s.add(own.node.table[name].line, join(own.path, name)+" is no benchmark of the suite",
+				"correct the name: krunctl check --plan lists them")
+		}
+	}
 }
 
 // found reads what was found in a suite.

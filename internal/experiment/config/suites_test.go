@@ -84,6 +84,34 @@ func TestSuiteSizes(t *testing.T) {
 	must.Be(t, c.Executions(k) == 3 && c.Iterations(k) == 9, c.Executions(k), c.Iterations(k))
 }
 
+// TestSuiteBuilds: an arm may have another build of a suite, and parameters replaces the inner
+// iterations of single benchmarks.
+func TestSuiteBuilds(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"scripts/a.py", "new/a.py"} {
+		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("import pyperf"), 0o644))
+	}
+	text := strings.Replace(suiteText, `path = "scripts"`, `path = "scripts"`+"\nparameters = { a = 50 }", 1)
+	text = strings.Replace(text, `["scripts", "mine"]`, `["scripts"]`, 1) +
+		"[arms.base]\n[arms.new]\nbenchmarks = \"new\"\n"
+	path := filepath.Join(dir, "e.toml")
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+	c := must.Get(config.Open(path, "lab", doctor.Settings()))(t)
+	k := key.Key{Benchmark: "a", VM: "CPython", Variant: "scripts", Arm: "base"}
+	_, _, b, err := c.Lookup(k)
+	must.Be(t, err == nil && b.Parameter == 50, b, err)
+	must.Equal(t, c.EntryPath(k), filepath.Join(dir, "scripts/a.py"))
+	k.Arm = "new"
+	_, v, _, err := c.Lookup(k)
+	must.Be(t, err == nil && v.Suite.Path == filepath.Join(dir, "new"), v, err)
+	must.Equal(t, c.EntryPath(k), filepath.Join(dir, "new/a.py"))
+
+	must.Do(t, os.WriteFile(path, []byte(strings.Replace(text, "a = 50", "b = 50", 1)), 0o644))
+	_, err = config.Open(path, "lab", doctor.Settings())
+	must.Be(t, err != nil && strings.Contains(err.Error(), "parameters.b is no benchmark of"), err)
+}
+
 // TestSuiteMistakes: each is reported at its line.
 func TestSuiteMistakes(t *testing.T) {
 	const found = "[suites.scripts.found.benchmarks]\n"

@@ -123,16 +123,20 @@ func Suite(suite, at string) (Experiment, error) {
 		return Experiment{}, err
 	}
 	var vms strings.Builder
-	for _, l := range languages {
-		if kind.Hooks[l.runner] == "" {
+	for _, l := range append(slices.Clip(languages), language{name: "external", vm: "Go", runner: "external",
+		program: "sh"}) { // sh runs gobench
+		if kind.Hooks[l.runner] == "" || l.name == "rust" { // its runner is that of C
 			continue
 		}
-		if _, err := config.LookPath(l.program); err != nil {
-			found.LeftOut = append(found.LeftOut, l.name+": "+err.Error())
-			continue
+		path := ""
+		if l.program != "" {
+			if _, err := config.LookPath(l.program); err != nil {
+				found.LeftOut = append(found.LeftOut, l.name+": "+err.Error())
+				continue
+			}
+			path = fmt.Sprintf("path = %q  # or another one, such as a build of yours\n", l.program)
 		}
-		fmt.Fprintf(&vms, "[vms.%s]\nrunner = %q\npath = %q  # or another one, such as a build of yours\n"+
-			"variants = [%q]\n\n", l.vm, l.runner, l.program, suite)
+		fmt.Fprintf(&vms, "[vms.%s]\nrunner = %q\n%svariants = [%q]\n\n", l.vm, l.runner, path, suite)
 	}
 	header, _, _ := strings.Cut(text(suite, "", ""), "benchmarks = ")
 	header += "iterations = 20         # of each benchmark, in each process\n\n"

@@ -1,0 +1,32 @@
+/*
+ * Hook of krund for Octane: an iteration is one run of a benchmark, with the clock of the suite's
+ * function Measure around it. Setup comes before the first one, and TearDown, which checks, after
+ * the last one, as in the suite's RunStep.
+ */
+"use strict";
+
+{
+  const path = require("path");
+  const [name, ...files] = process.env.KRUN_SUITE_OPTIONS.split("\n");
+  const inner = Number(process.argv[3]);
+
+  for (const file of files)
+    load(path.join(process.env.KRUN_SUITE, file));
+  const found = BenchmarkSuite.suites.map((suite) => suite.benchmarks).flat()
+      .find((one) => one.name === name);
+  if (!found)
+    throw Error(`${name} is not in ${files.join(", ")}`);
+
+  krunSuite((krun) => {
+    BenchmarkSuite.ResetRNG();
+    found.Setup();
+    while (krun.again()) {
+      krun.begin();
+      const start = performance.now();
+      for (let i = 0; i < inner; i++)
+        found.run();
+      krun.end((performance.now() - start) / 1e3);
+    }
+    found.TearDown();
+  });
+}

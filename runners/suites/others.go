@@ -1,0 +1,166 @@
+package suites
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// octaneBenchmark matches the definition of a benchmark in a file of Octane.
+var octaneBenchmark = regexp.MustCompile(`new\s+Benchmark\(\s*['"]([A-Za-z0-9]{1,60})['"]`)
+
+// readOctane reads the files of Octane that define benchmarks, beside its base.js. The options are
+// the benchmark's name and the files to load, as its run.js does: base.js, the file, and those that
+// begin as it does, such as zlib-data.js.
+func readOctane(t *tree, f *Found) error {
+	names, err := t.list(".")
+	if err != nil {
+		return err
+	}
+	for _, file := range names {
+		if path.Ext(file) != ".js" || file == "base.js" {
+			continue
+		}
+		text, err := t.text(file)
+		if err != nil {
+			f.leave("%q: %v", clip(file), err)
+			continue
+		}
+		family, _, _ := strings.Cut(strings.TrimSuffix(file, ".js"), "-")
+		files := []string{"base.js", file}
+		for _, other := range names {
+			if other != file && strings.HasPrefix(other, family+"-") && path.Ext(other) == ".js" {
+				files = append(files, other)
+			}
+		}
+		for _, m := range octaneBenchmark.FindAllStringSubmatch(text, -1) {
+			b := Benchmark{Name: m[1], Files: map[string]string{"javascript": file},
+				Options: append([]string{m[1]}, files...)}
+			if err := f.add(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// jetStreamPlan matches the name of a plan in JetStreamDriver.js.
+var jetStreamPlan = regexp.MustCompile(`(?m)new (\w+)\(\{\s*name:\s*["']([^"'\n]{1,64})["']`)
+
+// readJetStream reads the plans of JetStreamDriver.js. The driver runs the iterations of a plan,
+// except where it measures two parts instead.
+func readJetStream(t *tree, f *Found) error {
+	const driver = "JetStreamDriver.js"
+	text, err := t.text(driver)
+	if err != nil {
+		return err
+	}
+	for _, m := range jetStreamPlan.FindAllStringSubmatch(text, -1) {
+		if m[1] == "WSLBenchmark" || m[1] == "WasmLegacyBenchmark" {
+			f.leave("%s: the suite runs it once, in two parts, and not in iterations", clip(m[2]))
+			continue
+		}
+		b := Benchmark{Name: m[2], Files: map[string]string{"javascript": driver}}
+		if err := f.add(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// goBenchmark matches the declaration of a benchmark of Go's package testing.
+var goBenchmark = regexp.MustCompile(`(?m)^func (Benchmark\w{0,100})\(\w+ \*testing\.B\)`)
+
+// readGo reads the test binaries that `go test -c` has left beside the sources of a package: in the
+// directory itself, and in those below it.
+func readGo(t *tree, f *Found) error {
+	return t.packages(".", 0, f)
+}
+
+func (t *tree) packages(dir string, depth int, f *Found) error {
+	const deepest = 6
+	names, err := t.list(dir)
+	if err != nil {
+		return err
+	}
+	binary := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".test") })
+	for _, name := range names {
+		at := path.Join(dir, name)
+		if info, err := t.root.Lstat(at); err == nil && info.IsDir() {
+			if depth < deepest && name != "testdata" && !strings.HasPrefix(name, ".") {
+				if err := t.packages(at, depth+1, f); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if !strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := t.text(at)
+		if err != nil {
+			f.leave("%q: %v", clip(at), err)
+			continue
+		}
+		for _, m := range goBenchmark.FindAllStringSubmatch(text, -1) {
+			b := Benchmark{Name: m[1], Options: []string{m[1]}}
+			if dir != "." {
+				b.Name = strings.ReplaceAll(dir, "/", ".") + "." + m[1]
+			}
+			if binary < 0 {
+				f.leave("%q: its package has no test binary: run go test -c in %s", clip(b.Name), clip(dir))
+				continue
+			}
+			b.Files = map[string]string{"external": path.Join(dir, names[binary])}
+			if err := f.add(b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readSightglass reads the modules benchmarks/NAME/benchmark.wasm of sightglass, and others there,
+// and the engine in engines/*/libengine.so. Each has a key for each phase that an engine reports.
+func readSightglass(t *tree, f *Found) error {
+	engine := ""
+	engines, _ := t.list("engines")
+	for _, name := range engines {
+		if at := path.Join("engines", name, "libengine.so"); engine == "" && t.has(at) {
+			engine = at
+		}
+	}
+	names, err := t.list("benchmarks")
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		files, err := t.list(path.Join("benchmarks", name))
+		if err != nil {
+			continue // a file
+		}
+		for _, file := range files {
+			module, ok := strings.CutSuffix(file, ".wasm")
+			if !ok {
+				continue
+			}
+			label := name
+			if module != "benchmark" {
+				label += "-" + module
+			}
+			if engine == "" {
+				f.leave("%q: there is no engine: build one to engines/NAME/libengine.so", clip(label))
+				continue
+			}
+			for _, phase := range []string{"compile", "instantiate", "execute"} {
+				b := Benchmark{Name: label + "." + phase, Options: []string{engine, phase},
+					Files: map[string]string{"c": path.Join("benchmarks", name, file)}}
+				if err := f.add(b); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+package org.openjdk.jmh.infra;
+
+/** As published, as far as the hook of krund needs it: for the compiler, not installed. */
+public abstract class BenchmarkParams {
+    public abstract String id();
+}
