@@ -26,6 +26,7 @@ import (
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/server"
 	"krund/internal/hub/store"
+	"krund/internal/hub/watch"
 	"krund/internal/machine/sysroot"
 )
 
@@ -33,8 +34,8 @@ const serveHelp = `Serve runs the hub until it gets SIGINT or SIGTERM. Without f
 in the directory krunhub.data, with an embedded database, and listens on 127.0.0.1,
 which only this computer reaches; --listen is for other machines. At its first start it
 prints a token with the role admin, once; "krunhub admin-token" prints another one. The
-file hub.toml in that directory says whom it notifies, and how it restarts machines by
-their power.
+file hub.toml in that directory says whom it notifies, how it restarts machines by their
+power, and which repositories it measures by itself.
 
 EXAMPLES
   krunhub serve
@@ -73,6 +74,7 @@ type hub struct {
 	db    *database.DB
 	store store.Store
 	jobs  *jobs.Jobs
+	watch *watch.Watcher
 	log   *slog.Logger
 	lock  durable.File // of the data directory
 	spool string       // directory of what is being received
@@ -166,6 +168,8 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 	config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: h.log, Cache: &rebuild.Cache{
 		DB: h.db, Store: h.store, FS: durable.OS(), Dir: filepath.Join(s.data, "reducing")}}
 	config.Store = h.store
+	h.watch = &watch.Watcher{DB: h.db, Store: h.store, Log: h.log, Schedules: config.Schedules,
+		Dir: filepath.Join(s.data, "watch"), HTTP: &http.Client{}}
 	h.jobs, err = jobs.Open(ctx, h.db, config, h.log)
 	return err
 }
@@ -180,7 +184,7 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 		return err
 	}
 	handler := (&server.Server{DB: h.db, Store: h.store, Pages: view, Log: h.log, Login: login,
-		Spool: h.spool}).Handler()
+		Spool: h.spool, Watch: h.watch}).Handler()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w; choose another address with --listen", err)
@@ -210,11 +214,16 @@ func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 			failed <- web.Serve(listener)
 		}
 	}()
+	watching, end := context.WithCancel(ctx)
+	watched := make(chan error, 1)
+	go func() { watched <- h.watch.Run(watching) }()
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 		h.log.Info("stopping")
 	}
+	end()
+	err = errors.Join(err, <-watched)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), slowest)
 	defer cancel()
 	return errors.Join(err, web.Shutdown(last), h.jobs.Stop(last))

@@ -30,23 +30,26 @@ type Copy struct {
 }
 
 // Collect finds what the configuration needs, and adds the copies. The configuration has the path
-// cfg.Path and the content cfg.Text, whether or not that is in the file. Paths that the copies
-// provide need not exist.
+// cfg.Path and the content cfg.Text, whether or not that is in the file. What is at or below the
+// path of a copy is that of the copy.
 func Collect(cfg *config.Config, copies []Copy) (*Contents, error) {
 	w := walk{files: map[string]source{cfg.Path: {text: cfg.Text}}}
-	provided := map[string]bool{}
 	for _, c := range copies {
-		provided[c.As] = true
 		if err := w.add(c.From, c.As); err != nil {
 			return nil, err
 		}
 	}
 	external := map[string]bool{}
 	for _, name := range cfg.Needs() {
+		copied := slices.ContainsFunc(copies, func(c Copy) bool {
+			return name == c.As || strings.HasPrefix(name, c.As+"/")
+		})
 		switch {
 		case !cfg.Relative(name):
 			external[name] = true
-		case !provided[name]:
+		case copied && !w.has(name):
+			return nil, fmt.Errorf("pack: there is no %s; the configuration names it", name)
+		case !copied:
 			if err := w.add(name, name); err != nil {
 				return nil, fmt.Errorf("%w; the configuration names it", err)
 			}
@@ -64,6 +67,16 @@ func Collect(cfg *config.Config, copies []Copy) (*Contents, error) {
 
 // walk collects files by the absolute paths at which the configuration finds them.
 type walk struct{ files map[string]source }
+
+// has reports whether there is a file of this name, or one below it.
+func (w *walk) has(name string) bool {
+	for file := range w.files {
+		if file == name || strings.HasPrefix(file, name+"/") {
+			return true
+		}
+	}
+	return false
+}
 
 // add adds a file, or all files in a directory.
 func (w *walk) add(from, as string) error {

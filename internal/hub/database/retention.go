@@ -126,7 +126,8 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 // tables, so that one that another transaction has just added makes it fail.
 const deleteUnreferenced = `DELETE FROM blobs WHERE hash IN (SELECT name FROM garbage)
 	AND NOT EXISTS (SELECT 1 FROM records WHERE blob = hash)
-	AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = blobs.hash)`
+	AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = blobs.hash)
+	AND NOT EXISTS (SELECT 1 FROM artifacts a WHERE a.hash = blobs.hash)`
 
 // cast removes the types of parameters, which only PostgreSQL needs and knows.
 func (db *DB) cast(text string) string {

@@ -80,10 +80,12 @@ func (db *DB) EachShare(ctx context.Context, experiments []string, do func(Share
 func placesOf(values []string) (string, []any) {
 	places, args := make([]string, len(values)), make([]any, len(values))
 	for i, v := range values {
-		places[i], args[i] = fmt.Sprintf("$%d", i+1), v
+		places[i], args[i] = placeAt(i+1), v
 	}
 	return strings.Join(places, ", "), args
 }
+
+func placeAt(n int) string { return fmt.Sprintf("$%d", n) }
 
 // ShareView is a share with what pages show beside it.
 type ShareView struct {

@@ -14,13 +14,17 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/store"
+	"krund/internal/hub/watch"
 	"krund/internal/machine/command"
 )
 
-// Config is the file that says how machines are restarted by their power, and who is notified.
+// Config is the file that says how machines are restarted by their power, who is notified, and what
+// is measured by itself.
 type Config struct {
 	Notify command.Notifier
 	Power  []Power
+
+	Schedules []watch.Schedule // repositories that are measured without being asked
 
 	Keep time.Duration // how long experiments are kept after they have changed last; 0: for ever
 
@@ -67,6 +71,7 @@ type file struct {
 		Timeout  string   `toml:"timeout"`
 		Times    *int64   `toml:"times"`
 	} `toml:"power"`
+	Schedule []watch.File `toml:"schedule"`
 }
 
 // ParseConfig parses the text.
@@ -109,7 +114,14 @@ func ParseConfig(text string) (Config, error) {
 		}
 		c.Power = append(c.Power, power)
 	}
-	return c, nil
+	for i, f := range f.Schedule {
+		s, err := f.Schedule()
+		if err != nil {
+			return Config{}, fmt.Errorf("schedule %d: %w", i+1, err)
+		}
+		c.Schedules = append(c.Schedules, s)
+	}
+	return c, watch.Check(c.Schedules)
 }
 
 func (p Power) check() error {

@@ -10,12 +10,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -28,6 +30,7 @@ import (
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/store"
+	"krund/internal/hub/watch"
 )
 
 // Server is the hub's handler of requests.
@@ -46,6 +49,10 @@ type Server struct {
 	// BundleBytes is how much a user may send of bundles on a day; 0: as usual.
 	BundleBytes int64
 
+	// Watch takes the messages of forges; nil: there are none.
+	Watch *watch.Watcher
+
+	hooks     atomic.Int64        // messages of forges that are being received
 	receiving sync.Map            // ids of machines of which a request is being received: one of each
 	parsing   chan struct{}       // one for each that is parsed
 	memory    *semaphore.Weighted // see memoryBytes
@@ -68,6 +75,7 @@ func (s *Server) Routes() []Route {
 	routes := []Route{
 		{Pattern: "GET /healthz", Handler: s.healthz},
 		{Pattern: "GET /readyz", Handler: s.readyz},
+		{Pattern: "POST /hooks/{name}", Handler: s.handler(s.hook)},
 		{Pattern: "GET /metrics", Role: access.Reader, Handler: s.metrics.handler.ServeHTTP},
 	}
 	if s.Login.OIDC != nil {
@@ -236,7 +244,12 @@ func status(err error) (int, bool) {
 		return f.status, true
 	case errors.As(err, &large), errors.Is(err, database.ErrQuota):
 		return http.StatusRequestEntityTooLarge, true
-	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing):
+	case errors.Is(err, watch.ErrMany):
+		return http.StatusTooManyRequests, true
+	case errors.Is(err, watch.ErrSignature):
+		return http.StatusUnauthorized, true
+	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing),
+		errors.Is(err, watch.ErrUnknown):
 		return http.StatusNotFound, true
 	case errors.Is(err, database.ErrDeleted):
 		return http.StatusGone, true
@@ -283,6 +296,23 @@ func browser(r *http.Request) bool {
 
 // words is a short answer.
 type words map[string]string
+
+// hook takes a message of a forge. Anyone may send one; what is not signed is refused.
+func (s *Server) hook(w http.ResponseWriter, r *http.Request) (any, error) {
+	const mostAtOnce, mostBytes = 16, 1 << 20
+	defer s.hooks.Add(-1)
+	if s.hooks.Add(1) > mostAtOnce {
+		return nil, failure{http.StatusTooManyRequests, "too many messages at once; send it again later"}
+	}
+	if s.Watch == nil {
+		return nil, watch.ErrUnknown
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return words{"status": "received"}, s.Watch.Hook(r.Context(), r.PathValue("name"), r.Header, body)
+}
 
 // action does what is asked for. It returns the document to send, nil if it has sent the answer
 // itself, or an error before it has sent anything.

@@ -1,0 +1,442 @@
+package watch
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"krund/internal/analysis/compare"
+	"krund/internal/boot/doctor"
+	"krund/internal/display"
+	"krund/internal/durable"
+	"krund/internal/experiment/bundle"
+	"krund/internal/experiment/config"
+	"krund/internal/hub/access"
+	"krund/internal/hub/database"
+	"krund/internal/hub/store"
+	"krund/internal/machine/command"
+	"krund/internal/machine/sysroot"
+)
+
+// Watcher watches repositories. One process of the hub does, that whose hub.toml has the schedules.
+type Watcher struct {
+	DB        *database.DB
+	Store     store.Store
+	Log       *slog.Logger
+	Schedules []Schedule
+	Dir       string       // of mirrors and of what is being built
+	HTTP      *http.Client // to forges
+
+	mu     sync.Mutex
+	looked map[string]time.Time // when repositories were looked at
+	tokens tokens
+}
+
+// How often repositories are looked at, and what is under way.
+const (
+	lookEvery = time.Minute
+	stepEvery = 2 * time.Second
+)
+
+// Run watches until ctx ends.
+func (w *Watcher) Run(ctx context.Context) error {
+	if len(w.Schedules) == 0 {
+		return nil
+	}
+	const ownerOnly = 0o700
+	err := os.MkdirAll(w.Dir, ownerOnly)
+	if old, _ := filepath.Glob(filepath.Join(w.Dir, "work-*")); err == nil { // of a process that was killed
+		for _, name := range old {
+			err = errors.Join(err, os.RemoveAll(name))
+		}
+	}
+	if err == nil {
+		err = w.DB.ReleaseTold(ctx, forgeTime)
+	}
+	if err != nil {
+		return fmt.Errorf("watch repositories: %w", err)
+	}
+	var all sync.WaitGroup
+	for _, s := range w.Schedules {
+		all.Go(func() { w.repeat(ctx, s.Name, func() (bool, error) { return w.Step(ctx, s) }) })
+	}
+	all.Go(func() { w.repeat(ctx, "answers", func() (bool, error) { return w.tell(ctx) }) })
+	all.Wait()
+	return nil
+}
+
+// repeat calls do until ctx ends, at once if it has done something. The same error is logged once.
+func (w *Watcher) repeat(ctx context.Context, what string, do func() (bool, error)) {
+	last := ""
+	for ctx.Err() == nil {
+		did, err := do()
+		if text := fmt.Sprint(err); text != last && ctx.Err() == nil {
+			if last = text; err != nil {
+				w.Log.Error("a schedule does not go on", "schedule", what, "error", err)
+			}
+		}
+		if did && err == nil {
+			continue
+		}
+		_ = sysroot.RealClock{}.Sleep(ctx, stepEvery) // ctx is looked at above
+	}
+}
+
+// Step does what is next for a schedule, and reports whether something was done.
+func (w *Watcher) Step(ctx context.Context, s Schedule) (bool, error) {
+	failed := w.look(ctx, s) // also when the repository is away, what has begun goes on
+	runs, err := w.DB.OpenRuns(ctx, s.Name)
+	if err != nil {
+		return false, err
+	}
+	did, next, measuring := false, -1, false
+	for i, r := range runs {
+		before := r.State
+		switch r.State {
+		case database.RunAsked:
+			err = w.permit(ctx, s, &r)
+		case database.RunMeasuring:
+			err = w.conclude(ctx, s, &r)
+			measuring = measuring || r.State == before
+		case database.RunWaiting: // those that a person waits for first
+			if next < 0 || r.Change > 0 && runs[next].Change == 0 || r.Change == 0 &&
+				runs[next].Change == 0 &&
+				s.Missed == "skip" {
+				next = i
+			}
+		}
+		did, failed = did || r.State != before, errors.Join(failed, err)
+	}
+	if !measuring && next >= 0 {
+		failed = errors.Join(failed, w.begin(ctx, s, runs, runs[next]))
+		did = true
+	}
+	return did, failed
+}
+
+// mirror returns the mirror of a schedule.
+func (w *Watcher) mirror(s Schedule) mirror {
+	return mirror{filepath.Join(w.Dir, s.Name+".git"), s}
+}
+
+// look adds a run for each new commit, or for a night that has begun.
+func (w *Watcher) look(ctx context.Context, s Schedule) error {
+	now := w.DB.Now()
+	w.mu.Lock()
+	early := now.Sub(w.looked[s.Name]).Abs() < lookEvery
+	if !early {
+		if w.looked == nil {
+			w.looked = map[string]time.Time{}
+		}
+		w.looked[s.Name] = now
+	}
+	w.mu.Unlock()
+	if early {
+		return nil
+	}
+	m := w.mirror(s)
+	tip, err := m.fetch(ctx, "refs/heads/"+s.Branch, watched)
+	if err != nil {
+		return err
+	}
+	seen, err := w.DB.Watched(ctx, s.Name)
+	if err != nil {
+		return err
+	}
+	var causes []database.Run
+	if s.Every == "commit" {
+		list, err := m.since(ctx, seen.Head, tip)
+		if err != nil {
+			return err
+		}
+		for _, c := range list {
+			causes = append(causes, database.Run{Cause: "commit " + c, Revision: c})
+		}
+	} else if night := s.night(now); night.After(seen.Night) {
+		const late = time.Hour
+		if !seen.Night.IsZero() && (s.Missed == "catch up" || now.Sub(night) < late) {
+			causes = []database.Run{{Cause: "night " + night.Format(time.DateOnly), Revision: tip}}
+		}
+		seen.Night = night
+	}
+	seen.Head = tip
+	return w.DB.Update(ctx, func(tx *sql.Tx) error {
+		err := w.DB.SetWatched(ctx, tx, s.Name, seen)
+		for _, r := range causes {
+			r.ID, r.Schedule, r.State = access.NewID(), s.Name, database.RunWaiting
+			err = errors.Join(err, w.DB.AddRun(ctx, tx, r))
+		}
+		return err
+	})
+}
+
+// What a run has shown.
+const (
+	First   = "first"  // there was nothing to compare it with
+	Worse   = "worse"  // also when only one of several keys is
+	Better  = "better" //
+	Same    = "same"
+	Unclear = "unclear" // no answer, or a change that is not certain enough to fail a check
+	Failed  = "failed"  // it was not measured
+	Skipped = "skipped" // a later revision was measured instead
+	Refused = "refused" // nobody with the permission has asked for it
+)
+
+// Certainty is the error rate of a check: with identical programs it fails at most once in so many
+// comparisons, all keys of a comparison together.
+const Certainty = 1000
+
+// end ends a run.
+func (w *Watcher) end(ctx context.Context, s Schedule, r *database.Run, verdict, text string) error {
+	before := r.State
+	r.State, r.Verdict, r.Text = database.RunEnded, verdict, display.Clip(display.PlainLine(text),
+		display.MaxMessage)
+	var tell []string
+	if s.Answer.Forge != "" && verdict != First && verdict != Skipped && verdict != Refused {
+		if r.Revision != "" {
+			tell = append(tell, "check")
+		}
+		if r.Change > 0 || verdict == Worse {
+			tell = append(tell, "comment")
+		}
+	}
+	return w.DB.Update(ctx, func(tx *sql.Tx) error { return w.DB.SetRun(ctx, tx, *r, before, tell...) })
+}
+
+// begin builds what a run compares, and submits its experiment.
+func (w *Watcher) begin(ctx context.Context, s Schedule, all []database.Run, r database.Run) error {
+	if s.Missed == "skip" && r.Change == 0 {
+		for _, old := range all {
+			if old.State == database.RunWaiting && old.Change == 0 && old.Seq < r.Seq {
+				if err := w.end(ctx, s, &old, Skipped,
+					"revision "+short(r.Revision)+" was measured instead"); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	ref := s.ref(r.Change)
+	if r.Change == 0 {
+		last, err := w.DB.LastMeasured(ctx, s.Name)
+		if err != nil {
+			return err
+		}
+		r.Base = last
+	}
+	built, err := w.built(ctx, s, r.Revision, ref)
+	old := built
+	if err == nil && r.Base != "" {
+		old, err = w.built(ctx, s, r.Base, s.ref(0))
+	}
+	var failed buildFailed
+	switch {
+	case errors.As(err, &failed):
+		return w.end(ctx, s, &r, Failed, "it was not measured: "+failed.Error())
+	case err != nil:
+		return err
+	case r.Base == "":
+		return w.end(ctx, s, &r, First, "it is the first one: the next one is compared with it")
+	case old == built && s.Every == "commit":
+		return w.end(ctx, s, &r, Same, "it was not measured: what was built is the same as of "+
+			short(r.Base)+", byte for byte")
+	}
+	return w.submit(ctx, s, r, old, built)
+}
+
+// ref is where a revision of a change is found: 0 is the branch.
+func (s Schedule) ref(change int64) string {
+	switch {
+	case change == 0:
+		return "refs/heads/" + s.Branch
+	case s.Answer.Forge == "gitlab":
+		return fmt.Sprintf("refs/merge-requests/%d/head", change)
+	}
+	return fmt.Sprintf("refs/pull/%d/head", change)
+}
+
+func short(revision string) string { return revision[:min(len(revision), 12)] }
+
+// buildFailed says why there is nothing to measure. The same would happen again.
+type buildFailed struct{ error }
+
+// built returns the blob of what a build has made of a revision, which is built unless it is there.
+func (w *Watcher) built(ctx context.Context, s Schedule, revision, ref string) (hash string, err error) {
+	if hash, err = w.DB.Artifact(ctx, s.Name, revision); err != nil || hash != "" {
+		return hash, err
+	}
+	dir, err := os.MkdirTemp(w.Dir, "work-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the next start removes it, too
+	w.Log.Info("building", "schedule", s.Name, "revision", revision)
+	argv := s.argv(revision, ref, dir)
+	if _, err := command.Run(ctx, command.Cmd{Argv: argv, Env: plainEnv(), Dir: dir,
+		Timeout: s.Timeout}); err != nil {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		// Every reader sees this: without the arguments, which may have a password.
+		return "", buildFailed{fmt.Errorf("the build of %s failed: %s: %w", short(revision), argv[0],
+			errors.Unwrap(err))}
+	}
+	var wrong error
+	hash, size, err := w.keep(ctx, func(to io.Writer) error {
+		wrong = pack(dir, to)
+		return wrong
+	})
+	if wrong != nil {
+		return "", buildFailed{wrong}
+	}
+	if err != nil {
+		return "", err
+	}
+	return hash, w.DB.PutArtifact(ctx, s.Name, revision, hash, size, s.Keep)
+}
+
+// submit puts the experiment of a run into the queue.
+func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, new string) error {
+	dir, err := os.MkdirTemp(w.Dir, "work-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // the next start removes it, too
+	beside := filepath.Dir(s.Experiment)
+	var copies []bundle.Copy
+	for name, hash := range map[string]string{"base": base, "new": new} {
+		to := filepath.Join(dir, name)
+		content, err := w.Store.Get(ctx, hash)
+		if err == nil {
+			err = errors.Join(unpack(content, to), content.Close())
+		}
+		if err != nil {
+			return err
+		}
+		copies = append(copies, bundle.Copy{From: to, As: filepath.Join(beside, "builds", name)})
+	}
+	contents, err := s.contents(r, copies)
+	if err != nil {
+		return w.end(ctx, s, &r, Failed, "it was not measured: "+err.Error())
+	}
+	var m bundle.Manifest
+	hash, size, err := w.keep(ctx, func(to io.Writer) (err error) {
+		m, err = contents.Write(to)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return w.DB.Update(ctx, func(tx *sql.Tx) error {
+		n, pool, err := w.DB.Targets(ctx, tx, s.To)
+		if err == nil && n < s.Machines {
+			err = fmt.Errorf("%s has %s, and %d are to share the experiments; let more join", s.To,
+				display.Count(int(n), "machine"), s.Machines)
+		}
+		if err == nil {
+			err = w.DB.AddBlob(ctx, tx, hash, size)
+		}
+		if err == nil {
+			err = w.DB.PutBundle(ctx, tx, hash, s.Owner, string(text))
+		}
+		if err == nil {
+			err = w.DB.AddExperiment(ctx, tx, database.Experiment{ID: r.ID, Name: m.Experiment,
+				Owner:  s.Owner,
+				Bundle: hash, Config: m.Hash(m.Config), State: database.Queued, Priority: s.Priority,
+				Target: s.To,
+				ToPool: pool, Parts: s.Machines})
+		}
+		if err != nil {
+			return err
+		}
+		r.State = database.RunMeasuring
+		var tell []string
+		if s.Answer.Forge != "" {
+			tell = []string{"begun"}
+		}
+		return w.DB.SetRun(ctx, tx, r, database.RunWaiting, tell...)
+	})
+}
+
+// contents reads the experiment's configuration, and collects what it needs.
+func (s Schedule) contents(r database.Run, copies []bundle.Copy) (*bundle.Contents, error) {
+	const most = 1 << 20
+	text, err := durable.ReadSmallFile(durable.OS(), s.Experiment, most)
+	if err != nil {
+		return nil, err
+	}
+	text = []byte(strings.NewReplacer("{base}", r.Base, "{new}", r.Revision).Replace(string(text)))
+	cfg, err := config.Parse(filepath.Join(filepath.Dir(s.Experiment), s.Name+".toml"), text, s.To,
+		doctor.Settings())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Experiment, err)
+	}
+	if len(cfg.Arms) < 2 || cfg.Arms[0].Name != "base" || cfg.Arms[1].Name != "new" {
+		return nil, fmt.Errorf("%s: its first two arms are to be [arms.base] and [arms.new]", s.Experiment)
+	}
+	return bundle.Collect(cfg, copies)
+}
+
+// conclude ends a run whose experiment has ended and was analyzed.
+func (w *Watcher) conclude(ctx context.Context, s Schedule, r *database.Run) error {
+	x, err := w.DB.Experiment(ctx, r.ID)
+	switch {
+	case errors.Is(err, database.ErrMissing):
+		return w.end(ctx, s, r, Failed, "its experiment was deleted")
+	case err != nil:
+		return err
+	case x.State == database.Failed || x.State == database.Stopped:
+		return w.end(ctx, s, r, Failed, "its experiment has "+map[string]string{database.Failed: "failed",
+			database.Stopped: "been stopped"}[x.State])
+	case x.State != database.Done:
+		return nil
+	}
+	analyzed, err := w.DB.HasAnswer(ctx, x)
+	if err != nil || !analyzed {
+		return err
+	}
+	a, err := w.DB.Answer(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	verdict, text := verdictOf(a)
+	if r.Base == r.Revision {
+		verdict = Same
+	}
+	return w.end(ctx, s, r, verdict, text)
+}
+
+// verdictOf says what an experiment has shown. A change counts if chance alone makes one in
+// Certainty comparisons: commits are many, and who gets a false alarm each week mutes all of them.
+func verdictOf(a database.Answer) (verdict, text string) {
+	var c compare.Result
+	if a.Comparison == "" || json.Unmarshal([]byte(a.Comparison), &c) != nil || len(c.Changes) == 0 {
+		return Failed, "its experiment has no comparison: the page of the experiment has the reason"
+	}
+	verdict = Same
+	for _, k := range c.Changes {
+		certain := k.Steady != nil && k.Steady.Corrected <= 1./Certainty
+		switch {
+		case k.Verdict == compare.Worse && certain:
+			return Worse, a.Text
+		case k.Verdict == compare.Better && certain:
+			verdict = Better
+		case k.Verdict != compare.Same && verdict == Same:
+			verdict = Unclear
+		}
+	}
+	return verdict, a.Text
+}
