@@ -11,15 +11,17 @@ import "math"
 type cost interface {
 	// segment is C(s, t) as the reference implementation computes it.
 	segment(s, t int) float64
-	// screen appends to out those candidates of list for which f[s] + segment(s, t) + penalty might
-	// be at most limit.
-	screen(out, list []int32, f []float64, t int, penalty, limit float64) []int32
+	// screen copies to out, which is as long as list or longer, those candidates of list for which
+	// f[s] + segment(s, t) + penalty might be at most limit, and returns their number.
+	screen(out, list []int32, f []float64, t int, penalty, limit float64) int
 	// measure returns a close and cheap lower bound on segment(s, t), and the properties of the
 	// segment that rise needs. ok is false when rise could not bound it.
 	measure(s, t int) (least float64, m spread, ok bool)
 	// rise is a lower bound on the growth of f[s] + segment(s, ·) since g.at, for every member s of
 	// g, at t and until the prefix length until, given that |f| <= scale up to t.
 	rise(g *group, t, until int, scale float64) line
+	// advance makes the spread of g, whose members were measured at g.at, that of its members at t.
+	advance(g *group, t int)
 }
 
 // spread describes a segment: its length, its variance and the sum of its squared deviations. Costs
@@ -29,20 +31,19 @@ type spread struct {
 	v, squares float64
 }
 
-// line is a lower bound that changes with time: after j more steps it is base + j slope −
-// j²/length.
-type line struct{ base, slope, length float64 }
+// line is a lower bound that changes with time: after j more steps it is base + j slope − j² bend.
+type line struct{ base, slope, bend float64 }
 
 // nothing is the vacuous bound.
-var nothing = line{base: math.Inf(-1), length: 1}
+var nothing = line{base: math.Inf(-1)}
 
 func (l line) after(steps int) float64 {
 	j := float64(steps)
-	return l.base + j*l.slope - j*j/l.length
+	return l.base + j*(l.slope-j*l.bend)
 }
 
-// group is a set of candidates last measured together, at the prefix length at. The value of each
-// member was at least least at that length.
+// group is a set of candidates. The value of each member was at least least at the prefix length
+// at, and its segment had the properties below.
 type group struct {
 	members []int32
 	at      int
@@ -51,7 +52,7 @@ type group struct {
 	oldest    int // the smallest s
 	length    int // the shortest segment, at - s
 	squares   float64
-	low, high float64 // the range of the variances
+	low, high float64 // a range of the variances
 
 	// bound is below the value of every member from the length since until the length until.
 	bound        line
@@ -60,16 +61,23 @@ type group struct {
 
 // include adds a member that was measured at g.at and whose value is at least least.
 func (g *group) include(s int32, least float64, m spread) {
-	if len(g.members) == 0 {
-		g.least, g.oldest, g.length, g.squares, g.low, g.high = least, int(s), m.length, m.squares, m.v, m.v
-	}
+	g.widen(&group{least: least, oldest: int(s), length: m.length, squares: m.squares, low: m.v, high: m.v})
 	g.members = append(g.members, s)
-	g.least = min(g.least, least)
-	g.oldest = min(g.oldest, int(s))
-	g.length = min(g.length, m.length)
-	g.squares = min(g.squares, m.squares)
-	g.low = min(g.low, m.v)
-	g.high = max(g.high, m.v)
+}
+
+// widen makes the bounds of g hold for the members of another group at the same length, too.
+func (g *group) widen(by *group) {
+	if len(g.members) == 0 {
+		g.least, g.oldest, g.length, g.squares, g.low, g.high = by.least, by.oldest, by.length, by.squares,
+			by.low, by.high
+		return
+	}
+	g.least = min(g.least, by.least)
+	g.oldest = min(g.oldest, by.oldest)
+	g.length = min(g.length, by.length)
+	g.squares = min(g.squares, by.squares)
+	g.low = min(g.low, by.low)
+	g.high = max(g.high, by.high)
 }
 
 // worth is a lower bound on the value of every member at t, from the line computed before.

@@ -169,12 +169,10 @@ type sums struct {
 }
 
 func newSums(series []float64) (sums, error) {
-	s := sums{}
-	for i, v := range series {
-		if math.IsInf(v*v, 0) {
-			return s, fmt.Errorf("value %d is %g: %w", i+1, v, ErrMagnitude)
-		}
-		s.largest = max(s.largest, v, -v)
+	s := sums{largest: largest(series)}
+	if tooLarge := func(v float64) bool { return math.IsInf(v*v, 0) }; tooLarge(s.largest) {
+		i := slices.IndexFunc(series, tooLarge)
+		return s, fmt.Errorf("value %d is %g: %w", i+1, series[i], ErrMagnitude)
 	}
 	s.x, s.xx = arith.CumSum(series), arith.CumSumSquares(series)
 	if n := len(series); math.IsInf(s.xx[n], 0) {

@@ -2,7 +2,6 @@ package changepoint
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"krund/internal/analysis/arith"
@@ -85,8 +84,8 @@ func (c *empiricalCost) segment(s, t int) float64 {
 }
 
 // screen keeps every candidate.
-func (c *empiricalCost) screen(out, list []int32, _ []float64, _ int, _, _ float64) []int32 {
-	return append(out, list...)
+func (c *empiricalCost) screen(out, list []int32, _ []float64, _ int, _, _ float64) int {
+	return copy(out, list)
 }
 
 func (c *empiricalCost) measure(s, t int) (least float64, m spread, ok bool) {
@@ -101,5 +100,7 @@ func (c *empiricalCost) rise(g *group, t, until int, scale float64) line {
 		own = c.segment(g.at, t)
 	}
 	longest := c.h[min(2*(until-g.oldest), len(c.h)-1)] * -c.factor * float64(c.k)
-	return line{base: own - sumError*(scale+16*longest+16), length: math.Inf(1)}
+	return line{base: own - sumError*(scale+16*longest+16)}
 }
+
+func (c *empiricalCost) advance(*group, int) {}

@@ -7,7 +7,7 @@ const (
 	// the least excess length of their segments over the minimum by then: bounds on very short
 	// segments are too weak.
 	recentLimit = 12
-	shortest    = 4
+	shortest    = 2
 	// smallGroup is the size below which a group is not split.
 	smallGroup = 48
 	// nearlyBest is the distance from the winner, in multiples of the penalty, within which a
@@ -84,8 +84,11 @@ func (g *grouped) step(t int) {
 	w := winner{s: g.last[t-1]}
 	w.value = g.value(w.s, t)
 	limit := w.value + sumError*g.scale
-	g.scratch = g.cost.screen(g.scratch[:0], g.singles, g.f, t, g.penalty, limit)
-	g.scratch = g.cost.screen(g.scratch, g.recent, g.f, t, g.penalty, limit)
+	g.scratch = slices.Grow(g.scratch[:0], len(g.singles)+len(g.recent))
+	for _, list := range [][]int32{g.singles, g.recent} {
+		kept := g.cost.screen(g.scratch[len(g.scratch):cap(g.scratch)], list, g.f, t, g.penalty, limit)
+		g.scratch = g.scratch[:len(g.scratch)+kept]
+	}
 	g.values = g.values[:0]
 	incumbent := w
 	for _, s := range g.scratch {

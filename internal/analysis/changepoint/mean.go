@@ -24,8 +24,8 @@ func (c *meanCost) segment(s, t int) float64 {
 }
 
 // screen keeps every candidate: the cost itself is as cheap as a bound on it.
-func (c *meanCost) screen(out, list []int32, _ []float64, _ int, _, _ float64) []int32 {
-	return append(out, list...)
+func (c *meanCost) screen(out, list []int32, _ []float64, _ int, _, _ float64) int {
+	return copy(out, list)
 }
 
 func (c *meanCost) measure(s, t int) (least float64, m spread, ok bool) {
@@ -42,8 +42,10 @@ func (c *meanCost) rise(g *group, t, until int, scale float64) line {
 	}
 	slack := 4*differenceError*(c.xx[until]-c.xx[g.oldest]) + 2*c.noise(t,
 		until) + sumError*(scale+c.xx[until]+largestLog)
-	return line{base: own - slack, length: math.Inf(1)}
+	return line{base: own - slack}
 }
+
+func (c *meanCost) advance(*group, int) {}
 
 // medianStep is the median of |x − y| for independent x, y of the standard normal distribution.
 const medianStep = 0.9538725524

@@ -71,14 +71,16 @@ var reciprocals = func() (r [shortSegment]float64) {
 
 // screen bounds log v from below: by the exponent and fraction of v, which is at most 0.06 too
 // small, for short segments, more closely for long ones.
-func (c *normalCost) screen(out, list []int32, f []float64, t int, penalty, limit float64) []int32 {
+func (c *normalCost) screen(out, list []int32, f []float64, t int, penalty, limit float64) (kept int) {
 	const constant = logTwoPi + 1 - 0x1p-17
-	xt, xxt := c.x[t], c.xx[t]
+	prefix, squares := c.x[:t+1], c.xx[:t+1]
+	f = f[:t+1]
+	xt, xxt := prefix[t], squares[t]
 	limit -= penalty
 	for _, s := range list {
 		k := t - int(s)
 		n := float64(k)
-		x, xx := xt-c.x[s], xxt-c.xx[s]
+		x, xx := xt-prefix[s], xxt-squares[s]
 		var v, low float64
 		if k < shortSegment {
 			r := reciprocals[k]
@@ -89,10 +91,11 @@ func (c *normalCost) screen(out, list []int32, f []float64, t int, penalty, limi
 			low = arith.LogRough(max(v, smallestBounded))
 		}
 		if n*v <= xx*0x1p-30 || v < smallestBounded || f[s]+float64(n*(constant+low)) <= limit {
-			out = append(out, s)
+			out[kept] = s
+			kept++
 		}
 	}
-	return out
+	return kept
 }
 
 // logBelow is at most log x, and more than log x - 0.06, for positive normal x.
@@ -128,10 +131,7 @@ func (c *normalCost) measure(s, t int) (least float64, m spread, ok bool) {
 //	(n+k+j) log(w (n+k)/(n+k+j)) − (n+k) log w >= j log w − j (1 + j/(n+k)).
 func (c *normalCost) rise(g *group, t, until int, scale float64) line {
 	k, n, longest := float64(t-g.at), float64(g.length), float64(until-g.oldest)
-	added := -c.noise(t, until)
-	if t > g.at {
-		added += c.variance(g.at, t)*k - differenceError*(c.xx[t]-c.xx[g.at]) + c.floor*k
-	}
+	added := c.own(g, t) - c.noise(t, until)
 	uncertain := differenceError * ((c.xx[until]-c.xx[g.oldest])/(g.squares+added) + 1)
 	if !(uncertain <= 2*tooUncertain) || -added > g.squares*0x1p-11 {
 		return nothing
@@ -147,12 +147,40 @@ func (c *normalCost) rise(g *group, t, until int, scale float64) line {
 		v = min(max(added/k, low), high)
 	}
 	grown := float64((n+k)*arith.LogRough((n*v+added)/(n+k))) - float64(n*arith.LogRough(v))
-	least := min(low, (n*low+added)/(n+k))
 	return line{
-		base:   k*(logTwoPi+1) + grown - (2*n+k)*arith.RoughError - slack,
-		slope:  logTwoPi + arith.LogRough(least) - arith.RoughError,
-		length: n + k,
+		base:  k*(logTwoPi+1) + grown - (2*n+k)*arith.RoughError - slack,
+		slope: logTwoPi + arith.LogRough(g.lowest(low, added, k)) - arith.RoughError,
+		bend:  1 / (n + k),
 	}
+}
+
+// lowest is a lower bound on the variance of the members' segments with k more values, which have
+// added squared deviations of their own, if it was at least low: a mean of low and added/k, with
+// weights between those of the shortest and the longest segment.
+func (g *group) lowest(low, added, k float64) float64 {
+	short, long := float64(g.length), float64(g.at-g.oldest)
+	return min((short*low+added)/(short+k), (long*low+added)/(long+k))
+}
+
+// advance uses that a part of a segment has at most the squared deviations of the whole.
+func (c *normalCost) advance(g *group, t int) {
+	k := float64(t - g.at)
+	added := max(0, c.own(g, t)-c.noise(g.at, t))
+	g.low = g.lowest(g.low, added, k)
+	g.length += t - g.at
+	longest := float64(t - g.oldest)
+	whole := c.variance(g.oldest, t)*longest + differenceError*(c.xx[t]-c.xx[g.oldest])
+	g.high = (whole+c.noise(g.oldest, t))/float64(g.length) + c.floor
+}
+
+// own is the sum of squared deviations of the values from g.at to t, about as much too small as
+// rounding may have made it too large.
+func (c *normalCost) own(g *group, t int) float64 {
+	if t == g.at {
+		return 0
+	}
+	k := float64(t - g.at)
+	return c.variance(g.at, t)*k - differenceError*(c.xx[t]-c.xx[g.at]) + c.floor*k
 }
 
 // center subtracts the median from a series and scales it by a power of two so that its typical

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Cost is the goodness of fit of one segment: minus twice the log-likelihood, up to a constant,
@@ -141,14 +142,23 @@ func (o Options) minimum() (int, error) {
 
 // check rejects what R rejects, and values for which R returns meaningless results.
 func check(series []float64, minimum int) error {
-	for i, v := range series {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("value %d is %v: %w", i+1, v, ErrNotFinite)
-		}
+	if most := largest(series); most-most != 0 {
+		i := slices.IndexFunc(series, func(v float64) bool { return v-v != 0 })
+		return fmt.Errorf("value %d is %v: %w", i+1, series[i], ErrNotFinite)
 	}
 	if n := len(series); n < 2*minimum {
 		return fmt.Errorf("%d values, need %d (twice the minimum segment length): %w", n, 2*minimum,
 			ErrTooShort)
 	}
 	return nil
+}
+
+// largest returns the largest absolute value, NaN if a value is NaN. Such numbers have the order of
+// their bits, which are compared without a branch.
+func largest(series []float64) float64 {
+	var most uint64
+	for _, v := range series {
+		most = max(most, math.Float64bits(v)<<1)
+	}
+	return math.Float64frombits(most >> 1)
 }

@@ -8,9 +8,8 @@ import (
 // expand considers the members of the groups that may hold the winner at t, and drops the groups
 // that R prunes.
 func (g *grouped) expand(w *winner, t int) {
-	kept := g.groups[:0]
-	opened := g.opened[:0]
-	for _, group := range g.groups {
+	kept, opened := 0, g.opened[:0]
+	for i, group := range g.groups {
 		worth := group.worth(t)
 		if worth <= w.value {
 			group.renew(g.cost, t, g.n, g.scale)
@@ -20,12 +19,15 @@ func (g *grouped) expand(w *winner, t int) {
 		case worth > w.value+g.penalty: // at least f[t] + penalty: pruned, all of them
 			g.free = append(g.free, group)
 		case worth > w.value:
-			kept = append(kept, group)
+			if kept != i { // a pointer that is not written needs no write barrier
+				g.groups[kept] = group
+			}
+			kept++
 		default:
 			opened = append(opened, group)
 		}
 	}
-	g.groups, g.opened = kept, opened
+	g.groups = g.groups[:kept]
 	if len(opened) == 0 {
 		return
 	}
@@ -38,6 +40,7 @@ func (g *grouped) expand(w *winner, t int) {
 		g.regroup(group.members, t, w.value)
 	}
 	g.free = append(g.free, opened...)
+	g.opened = opened
 	g.sort()
 }
 
@@ -137,8 +140,30 @@ func (g *grouped) merge(t int) {
 	}
 }
 
-// join merges the groups first to last into one.
+// join merges the groups first to last into one, without measuring their members again.
 func (g *grouped) join(first, last, t int) {
+	for _, group := range g.groups[first : last+1] {
+		group.renew(g.cost, t, g.n, g.scale)
+		if math.IsInf(group.bound.base, -1) {
+			g.measure(first, last, t)
+			return
+		}
+	}
+	joined := g.newGroup(t)
+	for _, group := range g.groups[first : last+1] {
+		g.cost.advance(group, t)
+		group.least, group.at = group.bound.base, t
+		joined.widen(group)
+		joined.members = append(joined.members, group.members...)
+		g.free = append(g.free, group)
+	}
+	joined.renew(g.cost, t, g.n, g.scale)
+	g.groups[first] = joined
+	g.groups = slices.Delete(g.groups, first+1, last+1)
+}
+
+// measure makes one group of the groups first to last, which cannot be bounded.
+func (g *grouped) measure(first, last, t int) {
 	g.scratch = g.scratch[:0]
 	for _, group := range g.groups[first : last+1] {
 		g.scratch = append(g.scratch, group.members...)
