@@ -29,6 +29,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/parallel"
 )
 
@@ -206,7 +207,7 @@ func nest(means [][]float64, seed uint64, count int) []float64 {
 
 // interval computes the quantiles of the means and sorts them in place.
 func interval(means []float64, o Options) Interval {
-	slices.Sort(means)
+	arith.Sort(means)
 	n := len(means)
 	lower, upper := indexes(n, o)
 	i := Interval{Resamples: n, Low: means[lower], High: means[upper-1]}

@@ -23,10 +23,12 @@ const (
 	sample = 64
 )
 
-// distribution is that of the resampled mean of an execution, F at 2 reach/steps intervals.
+// distribution is that of the resampled mean of an execution, F at 2 reach/steps intervals. near is
+// where a search for u in F begins: near[k] is the last index from which F is below k/steps.
 type distribution struct {
 	mean, sd float64
 	f        [steps + 1]float64
+	near     [steps]int32
 }
 
 // newDistribution computes F from the characteristic function of a resample. Nil: F must be found
@@ -64,6 +66,13 @@ func newDistribution(segments [][]float64) *distribution {
 		if at > 2*k && math.Abs(real(phi))+math.Abs(imag(phi)) > returned {
 			return nil
 		}
+	}
+	i := 0
+	for k := range d.near {
+		for i+1 < steps && d.f[i+1] < float64(k)/steps {
+			i++
+		}
+		d.near[k] = int32(i)
 	}
 	return d
 }
@@ -130,7 +139,10 @@ func (d *distribution) add(k int, phi complex128) {
 // draw returns a resampled mean.
 func (d *distribution) draw(random *stream) float64 {
 	u := (float64(random.next()>>12) + 0.5) * 0x1p-52
-	i, _ := slices.BinarySearch(d.f[1:steps], u) // f[i] < u <= f[i+1], and f[0] = 0, f[steps] = 1
+	i := int(d.near[int(u*steps)])
+	for i+1 < steps && d.f[i+1] < u { // f[i] < u <= f[i+1], and f[0] = 0, f[steps] = 1
+		i++
+	}
 	part := (u - d.f[i]) / (d.f[i+1] - d.f[i])
 	return d.mean + float64(d.sd*(2*reach/float64(steps)*(float64(i)+part)-reach))
 }

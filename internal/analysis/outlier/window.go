@@ -1,8 +1,9 @@
 package outlier
 
 import (
-	"math"
 	"math/bits"
+
+	"krund/internal/analysis/arith"
 )
 
 // window slides over a series and finds order statistics of its values: series[from:to].
@@ -62,7 +63,7 @@ func (w *window) rankFrom(from int) {
 	n := min(cap(w.rank), len(w.series)-from)
 	w.from, w.to, w.first, w.rank = from, from, from, w.rank[:n]
 	stretch := w.series[from : from+n]
-	for r, i := range ascending(stretch) {
+	for r, i := range arith.Ascending(stretch) {
 		w.rank[i], w.sorted[r] = int32(r), stretch[i]
 	}
 	clear(w.members)
@@ -123,35 +124,4 @@ func (w *window) previous(rank int) int {
 		bit = w.members[i]
 	}
 	return i*64 + 63 - bits.LeadingZeros64(bit)
-}
-
-// ascending returns the indexes of values in ascending order of the values, those of equal ones in
-// ascending order: a radix sort by the bytes of the doubles, least significant first. It has no
-// comparison that a processor could mispredict.
-func ascending(values []float64) []int32 {
-	keys := make([]uint64, len(values))
-	from, to := make([]int32, len(values)), make([]int32, len(values))
-	for i, v := range values {
-		b := math.Float64bits(v)
-		keys[i] = b ^ (uint64(int64(b)>>63) | 1<<63) // ordered as integers
-		from[i] = int32(i)
-	}
-	for shift := 0; shift < 64; shift += 8 {
-		var starts [256]int32
-		for _, key := range keys {
-			starts[uint8(key>>shift)]++
-		}
-		sum := int32(0)
-		for digit, count := range starts {
-			starts[digit] = sum
-			sum += count
-		}
-		for _, i := range from {
-			digit := uint8(keys[i] >> shift)
-			to[starts[digit]] = i
-			starts[digit]++
-		}
-		from, to = to, from
-	}
-	return from
 }
