@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	libkrun "krund/cgo"
 	"krund/internal/execution/child"
@@ -38,6 +39,7 @@ type counterSet interface {
 	Files() []*os.File
 	Self() []msr.Self
 	Apply(spec libkrun.Spec, first int) (libkrun.Spec, error)
+	Counted() (time.Duration, bool)
 	Close() error
 }
 

@@ -125,6 +125,10 @@ func (e Executor) Execute(ctx context.Context, j Job) (Measured, error) {
 		return Measured{}, errors.Join(fmt.Errorf("plan the counters: %w", err), counters.Close())
 	}
 	m, err := e.measure(ctx, j, spec, counters)
+	if counted, known := counters.Counted(); known && err == nil {
+		used := time.Duration(m.Process.UTimeNS + m.Process.STimeNS)
+		m.Execution.Unsound = append(m.Execution.Unsound, verdict.JudgeCounted(counted, used)...)
+	}
 	closeErr := counters.Close()
 	if err != nil {
 		return Measured{}, errors.Join(err, closeErr)

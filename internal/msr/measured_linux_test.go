@@ -119,6 +119,12 @@ func execute(t *testing.T, want Want) (libkrun.Series, string, Reason) {
 	out, err := child.CombinedOutput()
 	must.Do(t, err, out)
 	s := must.Get(b.Read())(t)
+	if counted, known := c.Counted(); want.Scope == Task {
+		used := child.ProcessState.UserTime() + child.ProcessState.SystemTime()
+		must.Be(t, known && counted > 0 && counted > used/2, "counted for", counted, "of", used)
+	} else {
+		must.Be(t, !known, "counted for", counted)
+	}
 	must.Need(t, s.State == libkrun.StateDone && s.Done == measuredIterations && len(s.Findings) <= 0, out, s)
 	return s, string(out), reason
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"krund/internal/experiment/results"
 )
@@ -173,6 +174,19 @@ func JudgeSMI(run CounterRun) string {
 		return ""
 	}
 	return fmt.Sprintf("the firmware interrupted all cores %d times (SMI) %s", total, run.in(where))
+}
+
+// JudgeCounted returns a sentence if the counters of the benchmark's threads counted for less time
+// than the threads had a processor: with the scope task a thread may find all counters of a core in
+// use, and its part is then missing. The kernel accounts processor time in ticks of up to 10 ms.
+func JudgeCounted(counted, used time.Duration) []string {
+	const share, ticks = 0.01, 30 * time.Millisecond
+	missed := used - counted
+	if missed <= ticks || missed.Seconds() <= share*used.Seconds() {
+		return nil
+	}
+	return []string{fmt.Sprintf("the counters missed %.0f %% of the processor time of the benchmark's "+
+		"threads: another program uses the counters of a core", 100*missed.Seconds()/used.Seconds())}
 }
 
 // leastBase is a base frequency in hertz that every processor with APERF and MPERF exceeds.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -148,4 +149,22 @@ func TestJudgeSMI(t *testing.T) {
 	must.Equal(t, JudgeSMI(run), want)
 	run.Cores = []CoreCounts{{SMI: []uint64{0, 0, results.MissingCount}}}
 	must.Equal(t, JudgeSMI(run), "", "none")
+}
+
+// TestJudgeCounted: a thread without counters shows by the processor time that they missed.
+func TestJudgeCounted(t *testing.T) {
+	for _, tt := range []struct {
+		counted, used time.Duration
+		sentence      string
+	}{
+		{time.Second, time.Second, ""},
+		{1200 * time.Millisecond, time.Second, ""}, // a process that nobody waited for
+		{975 * time.Millisecond, time.Second, ""},  // three ticks
+		{99 * time.Second, 100 * time.Second, ""},
+		{50 * time.Second, 100 * time.Second, "missed 50 %"}, // one of two threads
+		{0, 40 * time.Millisecond, "missed 100 %"},
+	} {
+		got := strings.Join(JudgeCounted(tt.counted, tt.used), "")
+		must.Be(t, (got == "") == (tt.sentence == "") && strings.Contains(got, tt.sentence), tt, got)
+	}
 }
