@@ -185,7 +185,7 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 		now := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime())
 		load := now.Since(before, os.Getpid(), applied.CPUs)
 		seen.Remarks = append(seen.Remarks,
-			probe.TicksNotStopped(m.Control.Host, applied.CPUs, before, now)...)
+			probe.Noticed(m.Control.Host, applied.CPUs, before, now)...)
 		seen.Machine.Load = &load
 		seen.Disturbed = append(seen.Disturbed, probe.ReachedLimits(limits, m.Control.Limits())...)
 		m.judgeSuspension(offset, &seen)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,4 +47,18 @@ func (m Meminfo) Ordinary() int64 {
 		huge = m["HugePages_Total"] * m["Hugepagesize"]
 	}
 	return max(m["MemTotal"]-huge, 0)
+}
+
+// Swapped returns the pages that were read from swap and written to it since the boot
+// (/proc/vmstat, mm/vmstat.c); zeros if that is unknown.
+func (h Host) Swapped() (inOut [2]int64) {
+	text, _ := h.Root.Read("/proc/vmstat") // "" has no rows
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if i := slices.Index([]string{"pswpin", "pswpout"}, name); i >= 0 && err == nil {
+			inOut[i] = n
+		}
+	}
+	return inOut
 }

@@ -21,6 +21,7 @@ type Activity struct {
 	stat      *host.Stat
 	pressure  map[string]host.Pressure
 	processes []host.Process
+	swapped   [2]int64 // pages in and out since the boot
 
 	interrupts, softirqs *InterruptTable // nil: unknown
 }
@@ -47,6 +48,7 @@ func ReadActivity(h host.Host, now time.Time, own time.Duration) Activity {
 	if table, err := ReadInterrupts(h.Root, SoftIRQFile); err == nil {
 		a.softirqs = &table
 	}
+	a.swapped = h.Swapped()
 	a.processes = h.Processes() // last, because it takes milliseconds
 	return a
 }

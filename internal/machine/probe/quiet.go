@@ -18,6 +18,7 @@ import (
 // below those of processor time, pressure and context switches.
 const (
 	quietBusy     = 0.05    // of one processor, all processors together
+	quietSteal    = 0.01    // share of the time of one that a hypervisor took
 	quietStalled  = 0.01    // share of the time in which a task waited (/proc/pressure, "some")
 	quietSwitches = 1000    // context switches per second, and
 	quietPerCPU   = 50      // as many more per processor
@@ -86,6 +87,11 @@ func (a Activity) notQuiet(before Activity) []string {
 		if share := float64(ticks) / host.TicksPerSecond / seconds; share > quietBusy {
 			busy = append(busy, fmt.Sprintf("the processors were busy for %.0f %% of the time of one: %s",
 				share*100, a.busiest(before, seconds)))
+		}
+		_, steal := ticksSince(*before.stat, *a.stat)
+		if share := time.Duration(steal).Seconds() / seconds; share > quietSteal {
+			busy = append(busy, fmt.Sprintf("the hypervisor withheld a processor for %.0f %% of the time",
+				100*share))
 		}
 		limit := quietSwitches + quietPerCPU*float64(len(a.stat.CPUs))
 		if a.stat.Switches > before.stat.Switches {

@@ -104,6 +104,17 @@ func TestQuiet(t *testing.T) {
 }
 
 // TestQuietIsInterrupted: the only error is the end of the context.
+// TestQuietSteal: a host that takes the processor for other machines is not quiet.
+func TestQuietSteal(t *testing.T) {
+	at := func(second int64, steal uint64) Activity {
+		return Activity{at: time.Unix(second, 0),
+			stat: &host.Stat{CPUs: map[int]host.Ticks{0: {Steal: steal}}}}
+	}
+	got := at(10, 20).notQuiet(at(0, 0))
+	must.Be(t, len(got) == 1 && strings.Contains(got[0], "withheld a processor for 2 %"), got)
+	must.Equal(t, len(at(10, 5).notQuiet(at(0, 0))), 0, "half a percent")
+}
+
 func TestQuietIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -24,7 +25,12 @@ const (
 	choice        // the word in brackets or parentheses
 	hashed        // a hash of the text: it is long, or its lines are in any order
 	firsts        // a hash of the first words of its lines, sorted
+	named         // a hash of names and texts of all files
 )
+
+// moving are files of /proc/sys that change by themselves, or do something when they are read.
+var moving = []string{"ns_last_pid", "perf_event_max_sample_rate", "hung_task_detect_count", "tainted",
+	"stat_refresh", "cad_pid"}
 
 // stateFiles are what is recorded beside what krund controls: each changes results on some machine,
 // and a published experiment should say what it was. A pattern with several files has the distinct
@@ -48,6 +54,7 @@ var stateFiles = []struct {
 	{"thp.defrag", "/sys/kernel/mm/transparent_hugepage/defrag", choice},
 	{"thp.shmem", "/sys/kernel/mm/transparent_hugepage/shmem_enabled", choice},
 	{"thp.sizes", "/sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled", choice},
+	{"thp.shmem_sizes", "/sys/kernel/mm/transparent_hugepage/hugepages-*kB/shmem_enabled", choice},
 	{"mm.compaction", "/proc/sys/vm/compaction_proactiveness", whole},
 	{"mm.watermark_boost", "/proc/sys/vm/watermark_boost_factor", whole},
 	{"mm.swappiness", "/proc/sys/vm/swappiness", whole},
@@ -63,15 +70,24 @@ var stateFiles = []struct {
 	{"kernel.lockdown", "/sys/kernel/security/lockdown", choice},
 	{"kernel.lsm", "/sys/kernel/security/lsm", whole},
 	{"kernel.modules", "/proc/modules", firsts},
+	{"kernel.traced_functions", "/sys/kernel/tracing/enabled_functions", firsts},
+	{"kernel.sysctl", "/proc/sys/kernel/*", named},
+	{"mm.sysctl", "/proc/sys/vm/*", named},
 	{"kernel.config", "/boot/config-" + release, hashed},
 	{"cpuidle.driver", "/sys/devices/system/cpu/cpuidle/current_driver", whole},
 	{"cpuidle.governor", "/sys/devices/system/cpu/cpuidle/current_governor", whole},
 	{"cpufreq.amd_pstate", "/sys/devices/system/cpu/amd_pstate/status", whole},
 	{"cpufreq.prefcore", "/sys/devices/system/cpu/amd_pstate/prefcore", whole},
+	{"cpufreq.prefcore_ranking", host.CPUFreqDir + "/policy*/amd_pstate_prefcore_ranking", hashed},
+	{"cpufreq.base", host.CPUFreqDir + "/policy*/base_frequency", whole},
+	{"cpuidle.states_off", "/sys/devices/system/cpu/cpu[0-9]*/cpuidle/state*/disable", whole},
 	{"cpu.microcode", "/sys/devices/system/cpu/cpu[0-9]*/microcode/version", whole},
+	{"cpu.sme_vector", "/proc/sys/abi/sme_default_vector_length", whole},
 	{"cpu.sve_vector", "/proc/sys/abi/sve_default_vector_length", whole},
 	{"cpu.machine_check_interval", "/sys/devices/system/machinecheck/machinecheck0/check_interval", whole},
 	{"numa.nodes", "/sys/devices/system/node/node[0-9]*/cpulist", whole},
+	{"cache.l3_size", "/sys/devices/system/cpu/cpu[0-9]*/cache/index3/size", whole},
+	{"cache.resctrl", "/sys/fs/resctrl/schemata", whole},
 	{"cache.l3", "/sys/devices/system/cpu/cpu[0-9]*/cache/index3/shared_cpu_list", whole},
 	{"power.profile", "/sys/firmware/acpi/platform_profile", whole},
 	{"power.online", "/sys/class/power_supply/*/online", whole},
@@ -93,11 +109,14 @@ func ReadState(h host.Host) Fingerprint {
 		}
 		var values []string
 		for _, file := range files {
+			if slices.Contains(moving, path.Base(file)) && s.form == named {
+				continue
+			}
 			if text, err := h.Root.Read(file); err == nil {
 				values = append(values, textOf(s.form, file, text))
 			}
 		}
-		if s.form == hashed && len(values) > 1 {
+		if s.form == hashed && len(values) > 1 || s.form == named && len(values) > 0 {
 			values = []string{digest(strings.Join(values, "\n"))}
 		}
 		slices.Sort(values)
@@ -112,9 +131,16 @@ func ReadState(h host.Host) Fingerprint {
 	}
 	if h.Root.IsMachine() {
 		state[StatePrefix+"clock.reading"] = clockReading()
+		state[StatePrefix+"mm.page_size"] = fmt.Sprint(os.Getpagesize())
 	}
-	if hz := h.KernelOption("CONFIG_HZ"); hz != "" {
-		state[StatePrefix+"kernel.hz"] = hz
+	for name, options := range map[string][]string{"hz": {"CONFIG_HZ"}, "preempt_model": {
+		"CONFIG_PREEMPT_NONE", "CONFIG_PREEMPT_VOLUNTARY", "CONFIG_PREEMPT", "CONFIG_PREEMPT_LAZY",
+		"CONFIG_PREEMPT_RT"}} {
+		for _, option := range options {
+			if line := h.KernelOption(option); strings.Contains(line, "=") {
+				state[StatePrefix+"kernel."+name] = line
+			}
+		}
 	}
 	return state
 }
@@ -157,7 +183,12 @@ func textOf(form int, file, text string) string {
 		}
 	case hashed:
 		return digest(text)
+	case named:
+		return path.Base(file) + "=" + text
 	case firsts:
+		if text == "" {
+			return "none"
+		}
 		var words []string
 		for line := range strings.Lines(text) {
 			first, _, _ := strings.Cut(line, " ")
@@ -186,6 +217,17 @@ func CheckScheduler(_ context.Context, h host.Host) setting.Finding {
 		f.Fix = "stop the program that loaded it (scx_loader, scx.service) while measuring"
 	}
 	return f
+}
+
+// Noticed says what happened between two readings that nothing else accounts for: pages that were
+// swapped, and TicksNotStopped.
+func Noticed(h host.Host, cpus []int, before, after Activity) []string {
+	list := TicksNotStopped(h, cpus, before, after)
+	in, out := after.swapped[0]-before.swapped[0], after.swapped[1]-before.swapped[1]
+	if in > 0 || out > 0 {
+		list = append(list, fmt.Sprintf("the machine swapped during the run: %d pages in, %d out", in, out))
+	}
+	return list
 }
 
 // TicksNotStopped says on which CPUs of nohz_full among these the tick went on: the argument only

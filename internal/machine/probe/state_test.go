@@ -24,6 +24,7 @@ func TestReadState(t *testing.T) {
 		{"more/graviton", "cpu.nonstop_tsc", ""},
 		{"kvm-guest", "cpu.nonstop_tsc", "false"},
 		{"kvm-guest", "sched.ext", ""},
+		{"intel-server", "cpufreq.base", "2400000"},
 	} {
 		state := ReadState(host.Host{Root: sysroot.New(machines.New(t, tt.tree))})
 		must.Equal(t, state[StatePrefix+tt.name], tt.want, tt.tree, tt.name)
@@ -40,6 +41,13 @@ func TestReadState(t *testing.T) {
 	first := modules("ext4 1 2 - Live 0x0\nmsr 1 0 - Live 0x0\n")
 	must.Equal(t, modules("msr 1 7 - Live 0x0\next4 1 2 - Live 0x0\n"), first, "in another order")
 	must.Be(t, modules("ext4 1 2 - Live 0x0\n") != first, "a module is gone")
+	setting := func(name, text string) string {
+		put(t, dir, "proc/sys/kernel/"+name, text)
+		return ReadState(host.Host{Root: sysroot.New(dir)})[StatePrefix+"kernel.sysctl"]
+	}
+	first = setting("sched_rt_runtime_us", "950000")
+	must.Equal(t, setting("ns_last_pid", "4711"), first, "with the last process")
+	must.Be(t, setting("sched_rt_runtime_us", "-1") != first, "after a change")
 }
 
 func TestCheckScheduler(t *testing.T) {
@@ -64,4 +72,9 @@ func TestTicksNotStopped(t *testing.T) {
 	must.Be(t, len(got) == 1 && strings.Contains(got[0], "CPU 1, which is in nohz_full: 250/s"), got)
 	must.Equal(t, len(TicksNotStopped(h, []int{1, 2}, at(0, 0), at(10, 100))), 0, "10 a second")
 	must.Equal(t, len(TicksNotStopped(h, nil, at(0, 0), at(10, 2500))), 0, "bound nowhere")
+	put(t, dir, "proc/vmstat", "nr_free_pages 5\npswpin 100\npswpout 7\n")
+	before := ReadActivity(h, time.Unix(0, 0), 0)
+	put(t, dir, "proc/vmstat", "nr_free_pages 5\npswpin 130\npswpout 9\n")
+	got = Noticed(h, nil, before, ReadActivity(h, time.Unix(1, 0), 0))
+	must.Be(t, len(got) == 1 && strings.Contains(got[0], "30 pages in, 2 out"), got)
 }

@@ -24,7 +24,8 @@ var throttle = setting.Descriptor{
 	What: "`thermal_throttle/*_count` of every CPU; THR and MCE of `/proc/interrupts` and " +
 		"`edac/mc/mc*/{ce,ue}_count`, which are hardware errors (a corrected one, THR or ce, only " +
 		"disturbs a run unless the policy is `require`); IA32_THERM_STATUS and " +
-		"IA32_PACKAGE_THERM_STATUS where `/dev/cpu/N/msr` is readable",
+		"IA32_PACKAGE_THERM_STATUS, and MSR_CORE_PERF_LIMIT_REASONS since Skylake, where " +
+		"`/dev/cpu/N/msr` is readable",
 	Notes: "TRM of `/proc/interrupts` is recorded only: it also counts temperature thresholds and changed " +
 		"performance levels. Power limits are in the registers only, and there only the first event since " +
 		"the boot is seen (their log bits stay set), unless the kernel was booted with `int_pln_enable`. " +
@@ -113,17 +114,30 @@ func readCount(root sysroot.Root, file string) (uint64, error) {
 
 // Status registers of Intel processors and their bits (Intel SDM volume 4, IA32_THERM_STATUS and
 // IA32_PACKAGE_THERM_STATUS). A log bit stays set until it is cleared, so it only reports the first
-// event. Bits 12 to 15 are reserved in the register of the package.
+// event. Bits 12 to 15 are reserved in the register of the package. MSR_CORE_PERF_LIMIT_REASONS, of
+// processors since Skylake, says why the cores ran below what was asked for; its bits for the
+// highest turbo levels are left out, because every processor has them set.
 const (
 	thermStatus        = 0x19c
 	packageThermStatus = 0x1b1
-	firstCoreBit       = 12
+	limitReasons       = 0x64f
+	packageBits        = 8 // of thermBits
 )
 
-var thermBits = []struct {
+type statusBit struct {
 	bit  uint
 	name string
-}{
+}
+
+var limitBits = []statusBit{
+	{0, "PROCHOT (now)"}, {16, "PROCHOT (log)"}, {1, "thermal (now)"}, {17, "thermal (log)"},
+	{5, "mean temperature (now)"}, {21, "mean temperature (log)"},
+	{6, "regulator temperature (now)"}, {22, "regulator temperature (log)"},
+	{10, "power limit 1 (now)"}, {26, "power limit 1 (log)"},
+	{11, "power limit 2 (now)"}, {27, "power limit 2 (log)"},
+}
+
+var thermBits = []statusBit{
 	{0, "thermal limit (now)"}, {1, "thermal limit (log)"}, {2, "PROCHOT (now)"}, {3, "PROCHOT (log)"},
 	{4, "critical temperature (now)"}, {5, "critical temperature (log)"}, {10, "power limit (now)"},
 	{11, "power limit (log)"},
@@ -146,15 +160,14 @@ func (t *Throttle) registers(root sysroot.Root) {
 		for _, r := range []struct {
 			at    int64
 			level string
-		}{{thermStatus, "core"}, {packageThermStatus, "package"}} {
+			bits  []statusBit
+		}{{thermStatus, "core", thermBits}, {packageThermStatus, "package", thermBits[:packageBits]},
+			{limitReasons, "clipped by", limitBits}} {
 			value, err := root.ReadWord(device, r.at)
 			if err != nil {
 				continue // the processor has no such register, or the kernel denies access
 			}
-			for _, b := range thermBits {
-				if r.at == packageThermStatus && b.bit >= firstCoreBit {
-					continue
-				}
+			for _, b := range r.bits {
 				t.Counts[fmt.Sprintf("%s/%s %s", cpu, r.level, b.name)] = value >> b.bit & 1
 			}
 		}

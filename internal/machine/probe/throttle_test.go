@@ -68,13 +68,18 @@ func TestThrottleRegisters(t *testing.T) {
 	}
 	set(thermStatus, 0)
 	set(packageThermStatus, 0)
+	set(limitReasons, 0)
 	before := ReadThrottle(m.Root)
-	if before.Counts["cpu1/core power limit (log)"] != 1 || before.Counts["cpu1/package PROCHOT (now)"] != 0 {
+	if before.Counts["cpu1/core power limit (log)"] != 1 ||
+		before.Counts["cpu1/package PROCHOT (now)"] != 0 ||
+		before.Counts["cpu1/clipped by power limit 2 (now)"] != 1 {
 		t.Errorf("%v", before.Counts)
 	}
 	set(packageThermStatus, 0b1100)
+	set(limitReasons, 1)
 	want := maps.Clone(before.Counts)
 	want["cpu1/package PROCHOT (log)"], want["cpu1/package PROCHOT (now)"] = 1, 1
+	want["cpu1/clipped by PROCHOT (now)"] = 1
 	got := ReadThrottle(m.Root).Counts
 	must.Be(t, maps.Equal(got, want), got, "want", want)
 }
