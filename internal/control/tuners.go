@@ -36,7 +36,12 @@ var tuners = []tuner{
 	{name: "cpupower", unit: "cpupower.service", moves: []string{"frequency", "turbo", "energy_perf_bias"}},
 	{name: "irqbalance", moves: []string{"irq_affinity"}},
 	{name: "ksmtuned", moves: []string{"ksm"}},
-	{name: "numad", moves: []string{"numa_balancing"}},
+	{name: "numad", moves: []string{"numa_balancing", "placement"}},
+	{name: "uksmd", moves: []string{"ksm"}},
+	{name: "intel_lpmd", moves: []string{"frequency", "placement"}},
+	{name: "ananicy-cpp", moves: []string{"weight"}},
+	{name: "scx_loader", moves: []string{"weight", "placement"}},
+	{name: "nvidia-powerd", moves: []string{"frequency", "power_limits"}},
 }
 
 // commLength is the longest name of a process in /proc/PID/comm (TASK_COMM_LEN - 1).

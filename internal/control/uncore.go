@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/probe"
 )
 
 const uncoreDir = "/sys/devices/system/cpu/intel_uncore_frequency"
@@ -20,7 +21,7 @@ const uncoreDir = "/sys/devices/system/cpu/intel_uncore_frequency"
 // only be set through the device of the driver amd_hsmp, which krund does not use.
 var uncore = Descriptor{
 	Descriptor: setting.Descriptor{
-		Name: "uncore", Policy: setting.Off,
+		Name: "uncore", Policy: setting.Apply,
 		Brief: "the uncore frequency is fixed",
 		Why: "the processor changes the speed of its last-level cache and memory controller with the " +
 			"load of all cores",
@@ -29,8 +30,8 @@ var uncore = Descriptor{
 			Doc: "frequency, a multiple of 100,000; 0 is the highest that the limits allow",
 		}},
 		What: "`intel_uncore_frequency/*/min_freq_khz` = `max_freq_khz`",
-		Notes: "Intel processors with the driver `intel_uncore_frequency`. The fabric of AMD " +
-			"processors is not set",
+		Notes: "Intel processors with the driver `intel_uncore_frequency`; others are left alone. The " +
+			"fabric of AMD processors is not set",
 	},
 	targets: files(isNumber, uncoreDir+"/*/min_freq_khz", uncoreDir+"/*/max_freq_khz"),
 	plan:    planUncore,
@@ -52,8 +53,7 @@ func planUncore(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan
 		return unreadable(wanted, err)
 	}
 	if len(domains) == 0 {
-		return cannot("absent", wanted, "there is no "+uncoreDir,
-			"run `modprobe intel_uncore_frequency`; AMD processors have no such setting")
+		return noUncore(m, d.Policy, wanted)
 	}
 	var found []string
 	var steps []Step
@@ -76,6 +76,20 @@ func planUncore(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan
 		steps = append(steps, fixDomain(d, least, most, target)...)
 	}
 	return willSet(strings.Join(found, ", "), wanted, steps...)
+}
+
+// noUncore is the plan without the driver: nothing to do, unless it is required.
+func noUncore(m *Machine, policy setting.Policy, wanted string) Plan {
+	platform := probe.PlatformOf(m.Host)
+	cpuinfo, _ := m.Root.Read("/proc/cpuinfo") // "" is of no known processor
+	fix := platform.Remedy("uncore")
+	if platform.Guest || !strings.Contains(cpuinfo, "GenuineIntel") {
+		fix = "only bare Intel processors show it"
+	}
+	if policy == setting.Require {
+		return cannot("absent", wanted, "there is no "+uncoreDir, fix)
+	}
+	return ok("absent", wanted, "there is no driver for it: "+fix)
 }
 
 // uncoreDomains returns the directories to set. Where the processor has several domains in a

@@ -181,7 +181,8 @@ func TestParseDefaults(t *testing.T) {
 	})
 	check(t, "Limits", c.Limits, config.Limits{Heap: 2 << 30, Stack: 8 << 20, Output: 1 << 20,
 		Processes: 4096})
-	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second})
+	check(t, "Wait", c.Wait, config.Wait{Startup: 3 * time.Minute, Settle: 10 * time.Second,
+		Sync: 30 * time.Second})
 	check(t, "Temperature", c.Temperature, config.TemperatureGate{BaseWait: time.Minute, Tolerance: 3,
 		Timeout: time.Hour})
 	check(t, "Hooks", c.Hooks, config.Hooks{Timeout: time.Minute, AfterFailure: "report"})

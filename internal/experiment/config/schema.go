@@ -195,14 +195,22 @@ func (s *section) limits() Limits {
 func (s *section) wait() Wait {
 	return Wait{
 		Startup: s.duration("startup", startupWait, 0, false),
-		Settle:  s.duration("settle", "0s", 0, false),
+		Settle:  s.duration("settle", settleWait, 0, false),
 		Sync:    s.duration("sync", syncWait, 0, false),
 	}
 }
 
 // defaultWaits sets the waits that the file does not set. Without reboots nothing has to settle, so
-// they are 0; with wait.settle, startup is a limit and not a wait.
+// they are 0; with wait.settle, startup is a limit and not a wait. A startup that is shorter than
+// the usual settle is a wait of that length.
 func (c *Config) defaultWaits() {
+	_, startup := c.lines["wait.startup"]
+	if _, written := c.lines["wait.settle"]; !written {
+		usual := mustDuration(settleWait)
+		if c.Wait.Settle = 0; Restarts(c.Experiment.Reboot) && (!startup || c.Wait.Startup >= usual) {
+			c.Wait.Settle = usual
+		}
+	}
 	for _, w := range []struct {
 		key, normal string
 		value       *time.Duration
@@ -221,8 +229,9 @@ func (c *Config) defaultWaits() {
 	}
 }
 
-// Defaults of the waits with reboots, those of the study.
+// Defaults of the waits with reboots, but for settle those of the study.
 const (
+	settleWait  = "10s"
 	startupWait = "3m"
 	syncWait    = "30s"
 	baseWait    = "1m"
