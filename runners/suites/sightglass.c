@@ -1,3 +1,5 @@
+//go:build ignore
+
 /*
  * sightglass.c - hook of krund for sightglass: runs a WebAssembly module in an engine's shared
  * library by the interface of sightglass (crates/recorder, bench_api.rs). An engine compiles the
