@@ -38,6 +38,7 @@ var (
 	kills    = flag.Int("kills", 8, "how often the hub is killed")
 	machines = flag.Int("machines", 3, "that ship at the same time")
 	records  = flag.Int("records", 20, "of each machine")
+	commits  = flag.Int("commits", 3, "that the hub measures by itself")
 	seed     = flag.Uint64("seed", 1, "of the moments")
 )
 

@@ -171,6 +171,16 @@ func (db *DB) Update(ctx context.Context, do func(*sql.Tx) error) error {
 	return nil
 }
 
+// ReleaseJobs ends what a process that was killed has begun, so that it runs again at once and not
+// after an hour. No other process uses an embedded database.
+func (db *DB) ReleaseJobs(ctx context.Context) error {
+	return db.Update(ctx, func(tx *sql.Tx) error {
+		_, err := run(ctx, tx, "release jobs", do(`DELETE FROM river_leader`),
+			do(`UPDATE river_job SET state = 'available' WHERE state = 'running'`))
+		return err
+	})
+}
+
 // Count is a number of rows.
 type Count struct {
 	Kind, State string

@@ -42,6 +42,9 @@ func Open(ctx context.Context, db *database.DB, c Config, log *slog.Logger) (*Jo
 	}
 	err = db.Alone(ctx, func() error {
 		_, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		if err == nil && db.Dialect == database.SQLite {
+			err = db.ReleaseJobs(ctx)
+		}
 		return err
 	})
 	if err != nil {
