@@ -111,9 +111,11 @@ func requestCommand(a *app) *cobra.Command {
 	return c
 }
 
-const getHelp = `Get prints what a hub's page shows, as JSON: machines, machines/NAME, queue, experiments,
-experiments/ID, experiments/ID/result, events, events/ID, history, history/NAME or alerts.
-A list has at most some hundred entries: its "next" is the address of those that follow,
+const getHelp = `Get prints what a hub's page shows, as JSON: now, machines, machines/NAME, queue,
+experiments, experiments/ID, experiments/ID/result, experiments/ID/progress, events,
+events/ID, history, history/NAME, alerts, tokens, or compare?before=ID&after=ID. The values
+of series are history/NAME/values.csv and history/NAME/values.parquet, and openapi.json
+describes all of it. A list has at most some hundred entries: its "next" is the address of those that follow,
 which get accepts, too.
 
 EXAMPLES
@@ -134,7 +136,7 @@ func getCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.print("%s\n", text)
+			a.print("%s", text)
 			return nil
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -289,8 +290,9 @@ func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
 			[]vg.Point{{X: p.x(float64(l.From) - 0.4), Y: y}, {X: p.x(float64(l.To) + 0.4), Y: y}})
 	}
 	f.others(p)
+	var named []Span // where the lines of names have text; each has one line
 	for i := range f.Key.Changes {
-		f.change(p, &f.Key.Changes[i])
+		named = f.change(p, &f.Key.Changes[i], named)
 	}
 	f.versions(p)
 	p.text(label{text: p.unit.Name(), at: vg.Point{X: textSize, Y: p.Min.Y + historyHeight/2}, size: textSize,
@@ -352,8 +354,9 @@ func (f *HistoryFigure) changed(e *history.Event) *history.Change {
 	return nil
 }
 
-// change draws a line where a change most probably happened, its size, and what made it.
-func (f *HistoryFigure) change(p panel, c *history.Change) {
+// change draws a line where a change most probably happened, its size, and what made it: in the
+// first line of names where nothing else is.
+func (f *HistoryFigure) change(p panel, c *history.Change, named []Span) []Span {
 	style := changeInk
 	text := signed(c.Ratio, threeDigits)
 	for i := range f.History.Events {
@@ -368,11 +371,22 @@ func (f *HistoryFigure) change(p panel, c *history.Change) {
 	}
 	x := p.x(float64(c.Version) - 0.5)
 	p.lines(style, p.upright(x))
+	const letter, line = 6.5, 14
+	width := letter * vg.Length(len(text))
 	l := label{text: text, at: vg.Point{X: x + 4, Y: p.Min.Y + 9}, size: nameSize, halo: true}
 	if x > (p.Min.X+p.Max.X)/2 {
-		l.at.X, l.anchor = x-4, end
+		l.at.X, l.anchor, x = x-4, end, x-width
 	}
-	p.text(l)
+	own := Span{float64(x), float64(x + width)}
+	row := slices.IndexFunc(named, func(s Span) bool { return own.Low > s.High || own.High < s.Low })
+	if row < 0 {
+		row, named = len(named), append(named, own)
+	}
+	named[row] = Span{min(named[row].Low, own.Low), max(named[row].High, own.High)}
+	if l.at.Y += line * vg.Length(row); l.at.Y < p.Max.Y {
+		p.text(l)
+	}
+	return named
 }
 
 // versions draws the labels of some versions.

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Role is what an identity is permitted to do. Admin includes User, which includes Reader. Machine
-// and Join include nothing else.
+// Role is what an identity is permitted to do. Admin includes User, which includes Reader, which
+// includes Anonymous. Machine and Join include nothing else.
 type Role string
 
 // The roles.
@@ -26,6 +26,8 @@ const (
 	Reader  Role = "reader"  // sees machines, experiments and reports
 	Machine Role = "machine" // ships the records of its own, and asks what is next
 	Join    Role = "join"    // registers machines
+	// Anonymous sees what a reader sees, but tokens: who has no token, if the hub permits that.
+	Anonymous Role = "anonymous"
 )
 
 // Valid reports whether r is a role.
@@ -39,7 +41,7 @@ func (r Role) Valid() bool {
 
 // Includes reports whether r permits what needs role.
 func (r Role) Includes(role Role) bool {
-	rank := map[Role]int{Reader: 1, User: 2, Admin: 3}
+	rank := map[Role]int{Anonymous: 1, Reader: 2, User: 3, Admin: 4}
 	return r == role || rank[role] > 0 && rank[r] >= rank[role] || r == Admin && role == Join
 }
 

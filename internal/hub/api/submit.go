@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -147,16 +148,25 @@ func (c *Client) Results(ctx context.Context, id string) (io.ReadCloser, error) 
 	return response.Body, nil
 }
 
-// Get returns a document of the API, indented: path is below /api/v1/, or an address that such a
-// document has.
+// Get returns a document of the API, indented if it is JSON: path is below /api/v1/, or an address
+// that such a document has.
 func (c *Client) Get(ctx context.Context, path string) ([]byte, error) {
-	const below = "/api/v1/"
-	var text json.RawMessage
-	err := c.Do(ctx, http.MethodGet, below+strings.TrimPrefix(path, below), nil, &text)
+	const below, most = "/api/v1/", 256 << 20
+	response, err := c.send(ctx, http.MethodGet, below+strings.TrimPrefix(path, below), nil, "")
 	if err != nil {
 		return nil, err
 	}
-	return json.MarshalIndent(text, "", "  ")
+	defer response.Body.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(response.Body, most))
+	if err != nil || response.Header.Get("Content-Type") != "application/json" {
+		return text, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, bytes.TrimSpace(text), "", "  "); err != nil {
+		return nil, fmt.Errorf("%s: the answer is no JSON: %w; is this the hub's address?", c.URL, err)
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
 }
 
 func experimentPath(id string) string { return PathExperiments + "/" + url.PathEscape(id) }

@@ -12,17 +12,19 @@ import (
 
 // Token is what is known of a token; the token itself is not stored.
 type Token struct {
-	Hash    string // see access.Hash
-	Role    access.Role
-	Owner   string // name of the user, id of the machine, "" for tokens to join
-	Label   string // what it is for
-	Parent  string // hash of the token that a session was made with, and with which it ends; "": none
-	Maker   string // hash of the token that another token was made with; "": none, or not known
-	Created time.Time
-	Expires time.Time // zero: never
-	Bound   time.Time // when tokens that it makes end at the latest; zero: never
-	Machine string    // name of the machine that it is of; not stored with it
-	Makes   int       // how many tokens were made with it; not stored with it
+	Hash  string      `json:"id"` // see access.Hash
+	Role  access.Role `json:"role"`
+	Owner string      `json:"owner"` // name of the user, id of the machine, "" for tokens to join
+	Label string      `json:"label"` // what it is for
+	// Parent is the hash of the token that a session was made with, and with which it ends; Maker
+	// is of the one that another token was made with; "": none, or not known.
+	Parent  string    `json:"-"`
+	Maker   string    `json:"-"`
+	Created time.Time `json:"created"`
+	Expires time.Time `json:"expires"` // zero: never
+	Bound   time.Time `json:"-"`       // when tokens that it makes end at the latest; zero: never
+	Machine string    `json:"machine"` // name of the machine that it is of; not stored with it
+	Makes   int       `json:"made"`    // how many tokens were made with it; not stored with it
 }
 
 // AddToken makes a token, stores its hash, and returns it.

@@ -24,20 +24,44 @@ func (p *Pages) document(make func(*http.Request, Frame) (any, error)) http.Hand
 			text, err = json.Marshal(page)
 		}
 		if err != nil {
-			code := http.StatusServiceUnavailable
-			answer := "the hub could not do this; its log has the reason; try again later"
-			if errors.Is(err, database.ErrMissing) {
-				code, answer = http.StatusNotFound, err.Error()
-			} else {
-				p.log.Error("a document was not made", "path", r.URL.Path, "error", err)
-			}
-			w.WriteHeader(code)
-			_ = json.NewEncoder(w).Encode(map[string]string{"error": answer}) // the client may have gone
+			p.refuse(w, r, err)
 			return
 		}
-		sum := sha256.Sum256(text)
-		w.Header().Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
-		w.Header().Set("Cache-Control", "no-cache")
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+		send(w, r, text)
 	}
+}
+
+// raw returns the handler of an answer that is no page of its own.
+func (p *Pages) raw(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := do(w, r); err != nil {
+			p.refuse(w, r, err)
+		}
+	}
+}
+
+// send answers with an ETag.
+func send(w http.ResponseWriter, r *http.Request, text []byte) {
+	sum := sha256.Sum256(text)
+	w.Header().Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
+	w.Header().Set("Cache-Control", "no-cache")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
+}
+
+// refuse answers a program with an error.
+func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	code := http.StatusServiceUnavailable
+	answer := "the hub could not do this; its log has the reason; try again later"
+	var known problem
+	switch {
+	case errors.As(err, &known):
+		code, answer = known.status, known.text
+	case errors.Is(err, database.ErrMissing):
+		code, answer = http.StatusNotFound, err.Error()
+	default:
+		p.log.Error("a document was not made", "path", r.URL.Path, "error", err)
+	}
+	w.Header().Set("Content-Type", media[".json"])
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": answer}) // the client may have gone
 }

@@ -120,7 +120,7 @@ type EventPage struct {
 }
 
 func (p *Pages) event(r *http.Request, f Frame) (any, error) {
-	const mostActs, mostPictures = 100, 3
+	const mostActs, mostPictures = 100, 4
 	e, err := p.db.Event(r.Context(), nil, r.PathValue("id"))
 	if err != nil {
 		return nil, err

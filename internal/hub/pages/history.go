@@ -163,7 +163,7 @@ func (p *Pages) history(r *http.Request, f Frame) (any, error) {
 	page.Events = eventRows(events, f.Now)
 	q := r.URL.Query()
 	q.Del("skip")
-	page.CSV = "/history/" + url.PathEscape(page.Name) + "/values.csv?" + q.Encode()
+	page.CSV = "/api/v1/history/" + url.PathEscape(page.Name) + "/values.csv?" + q.Encode()
 	page.Next = nextPart(r, len(h.Keys), mostFigures)
 	page.Machines, err = p.db.SeriesMachines(r.Context(), page.Name, mostListed)
 	return page, err

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"path"
 	"time"
 
 	"krund/internal/analysis/history"
 	"krund/internal/display"
+	"krund/internal/exchange"
 	"krund/internal/hub/database"
 	"krund/internal/report"
 )
@@ -98,23 +100,49 @@ func cutKey(k *history.KeyHistory, kept map[int]int, within func(int) bool, shif
 	k.Points, k.Levels, k.Changes = points, levels, changes
 }
 
-// values sends the values of a name's keys as `krunctl history -f csv` writes them.
+// values sends the values of a name's keys, as `krunctl history -f csv` writes them or as Parquet.
 func (p *Pages) values(w http.ResponseWriter, r *http.Request) error {
 	const most = 1000 // keys
-	page := HistoryPage{Name: r.PathValue("name"), Key: r.FormValue("key"), Machine: r.FormValue("machine"),
-		From: r.FormValue("from"), To: r.FormValue("to")}
-	h, _, err := p.readHistory(r, &page, most)
+	h, _, _, err := p.asked(r, most)
 	var text bytes.Buffer
-	if err == nil {
+	kind := path.Ext(r.URL.Path)
+	if err == nil && kind == ".parquet" {
+		err = exchange.WriteHistory(&text, h)
+	} else if err == nil {
 		err = report.HistoryCSV(&text, h)
+	}
+	if err == nil {
+		secure(w.Header(), Policy)
+		w.Header().Set("Content-Type", media[kind])
+		send(w, r, text.Bytes())
+	}
+	return err
+}
+
+// graph sends the picture of a key, the first one that is asked for.
+func (p *Pages) graph(w http.ResponseWriter, r *http.Request) error {
+	h, _, unit, err := p.asked(r, 1)
+	if err == nil && len(h.Keys) == 0 {
+		err = fmt.Errorf("series of history %s: %w", clean(r.PathValue("name")), database.ErrMissing)
 	}
 	if err != nil {
 		return err
 	}
-	secure(w.Header(), Policy)
-	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-	_, _ = text.WriteTo(w) // the browser may have gone
-	return nil
+	drawn, err := figure(h, 0, unit)
+	if err == nil {
+		secure(w.Header(), Policy)
+		w.Header().Set("Content-Type", media[".svg"])
+		send(w, r, []byte(drawn))
+	}
+	return err
+}
+
+// asked is what a request asks for of a history, and the unit of its values.
+func (p *Pages) asked(r *http.Request, most int) (*history.History, []database.Event, string, error) {
+	page := HistoryPage{Name: r.PathValue("name"), Key: r.FormValue("key"), Machine: r.FormValue("machine"),
+		From: r.FormValue("from"), To: r.FormValue("to")}
+	h, events, err := p.readHistory(r, &page, most)
+	return h, events, page.Unit, err
 }
 
 // badge sends a small picture of a series: its last level, and its last change.

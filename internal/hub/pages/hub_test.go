@@ -46,7 +46,7 @@ echo run >>"$(dirname "$0")/runs"
 for last; do :; done # the last argument
 case $1 in report) out=$3/index.html ;; *) out=$(echo "$*" | sed 's/.* -o \([^ ]*\).*/\1/') ;; esac
 printf '<!DOCTYPE html><head><title>a report</title><script src="assets/report.js"></script></head>
-<body data-pair="1"><header>x</header><p>%s %s' "$(ulimit -d)" "$(readlink "$last") $last" >"$out"
+<body data-pair="1"><header>x</header><img src="../plots/x.svg"><p>%s %s' "$(ulimit -d)" "$(readlink "$last") $last" >"$out"
 [ "$1" = compare ] || echo secret >"$3/data.js"
 `
 
@@ -315,7 +315,7 @@ func TestReports(t *testing.T) {
 		strings.Contains(text, filepath.Join(h.dir, "experiments", "e1")+" sorting"), text)
 	files := regexp.MustCompile(`(?s)<script src="(/view/[\w-]{32}/)assets/report.js"></script>` +
 		`<link rel="stylesheet" href="/static/hub.css"></head>\s*<body data-files="(/view/[\w-]{32}/)data/" ` +
-		`data-pair="1">.*<a\s+href="/queue">.*<a href="/experiments/e1">.*<header>x`).FindStringSubmatch(text)
+		`data-pair="1">.*<a\s+href="/queue">.*<a href="/experiments/e1">.*<header>x.*"/view/[\w-]{32}/plots/x.svg"`).FindStringSubmatch(text)
 	must.Need(t, files != nil && files[1] == files[2], text)
 	_, again := h.get(address)
 	must.Be(t, again == text && runs() == 1, runs(), "runs", again)
@@ -456,27 +456,34 @@ func testHistoryPage(t *testing.T, h *testHub) {
 		"/history/sorting":          "+50 % undecided",
 		"/history/sorting?from=v25": "15 versions",
 		"/history/sorting?from=v25&machine=bench-1&key=none": "There is no such key",
-		"/history/sorting/values.csv":                        "a:C:default,bench-1,v20,5,1.5",
+		"/api/v1/history/sorting/values.csv":                 "a:C:default,bench-1,v20,5,1.5",
 		"/history/sorting/badge.svg?key=a:C:default":         "1.5",
-		"/events":                         "+50.0% in a:C:default</bdi>, <bdi>with v20",
-		"/events?state=fixed":             "There is no such event",
-		"/events/v1":                      "krunctl bisect v19 v20 --to bench-1",
-		"/experiments/e1":                 `href="/events/v1"`,
-		"/api/v1/history?machine=bench-1": `{"series":[{"name":"sorting","key":"a:C:default",`,
-		"/api/v1/history/sorting":         `"changes":[{"version":20,`,
-		"/api/v1/events":                  `"id":"v1","name":"sorting","machine":"bench-1","verdict":"undecided"`,
-		"/api/v1/events/v1":               `"keys":[{"key":"a:C:default","found":`,
-		"/api/v1/events/none":             `{"error":"event none: not found"}`,
-		"/api/v1/machines":                `{"machines":[{"name":"bench-1","page":"/machines/bench-1","pool":"lab"`,
-		"/api/v1/machines/bench-1":        `"counts":[{"state":"completed","flag":"C","slots":1}`,
-		"/api/v1/queue":                   `"state":"running","target":"lab"`,
-		"/api/v1/experiments":             `"slots":4`,
-		"/api/v1/experiments/e1/result":   `{"id":"e1","name":"sorting","state":"running"`,
-		"/api/v1/experiments/e9/result":   `{"error":"experiment e9: not found"}`,
-		"/api/v1/alerts":                  `{"alerts":[],"next":""}`,
-		"/history/none":                   "There is no such thing",
-		"/events/none":                    "There is no such thing",
-		"/history/x/badge.svg":            "There is no such thing",
+		"/events":                                    "+50.0% in a:C:default</bdi>, <bdi>with v20",
+		"/events?state=fixed":                        "There is no such event",
+		"/events/v1":                                 "krunctl bisect v19 v20 --to bench-1",
+		"/experiments/e1":                            `href="/events/v1"`,
+		"/api/v1/history?machine=bench-1":            `{"series":[{"name":"sorting","key":"a:C:default",`,
+		"/api/v1/history/sorting":                    `"changes":[{"version":20,`,
+		"/api/v1/events":                             `"id":"v1","name":"sorting","machine":"bench-1","verdict":"undecided"`,
+		"/api/v1/events/v1":                          `"keys":[{"key":"a:C:default","found":`,
+		"/api/v1/events/none":                        `{"error":"event none: not found"}`,
+		"/api/v1/machines":                           `{"machines":[{"name":"bench-1","page":"/machines/bench-1","pool":"lab"`,
+		"/api/v1/machines/bench-1":                   `"counts":[{"state":"completed","flag":"C","slots":1}`,
+		"/api/v1/queue":                              `"state":"running","target":"lab"`,
+		"/api/v1/experiments":                        `"slots":4`,
+		"/api/v1/experiments/e1/result":              `{"id":"e1","name":"sorting","state":"running"`,
+		"/api/v1/experiments/e9/result":              `{"error":"experiment e9: not found"}`,
+		"/api/v1/alerts":                             `{"alerts":[],"next":""}`,
+		"/history/none":                              "There is no such thing",
+		"/events/none":                               "There is no such thing",
+		"/history/x/badge.svg":                       "There is no such thing",
+		"/history/x/graph.svg":                       "There is no such thing",
+		"/history/sorting/graph.svg?machine=bench-1": "<title>a:C:default on bench-1</title>",
+		"/api/v1/history/sorting/values.parquet":     "PAR1",
+		"/api/v1/now":                                `"answer":"1 undecided change; 1 experiment runs`,
+		"/api/v1/experiments/e1/progress":            `"failures":[{"slot":1,"attempt":3,"key":"a:C:default"`,
+		"/api/v1/tokens":                             `{"tokens":`,
+		"/api/v1/compare?before=e9":                  `{"error":"records of experiment e9: not found"}`,
 	} {
 		_, text := h.get(path)
 		must.Contain(t, text, want, path)

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,9 +19,10 @@ import (
 	"krund/rig/must"
 )
 
-// TestLarge times the pages of 500 series of 400 versions, in 25 names, with 1,000 experiments.
+// TestLarge times the pages of 500 series of 400 versions, in 25 names, with 1,000 experiments of
+// 1,000 records each, and states the memory of the process that serves them.
 func TestLarge(t *testing.T) {
-	const names, keys, nights, experiments = 25, 20, 400, 1000
+	const names, keys, nights, experiments, records = 25, 20, 400, 1000, 1000
 	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
 	k := history.KeyHistory{Machine: "bench-1", Levels: []history.Level{{To: nights - 1, Value: 1}},
 		Changes: []history.Change{}}
@@ -39,8 +43,17 @@ func TestLarge(t *testing.T) {
 			if err := h.db.PutPoints(t.Context(), tx, x, nil, ""); err != nil {
 				return err
 			}
+			err := h.db.PutShare(t.Context(), tx, database.Share{Experiment: x.ID, Machine: h.machine,
+				Count: 1, State: database.Done, Status: `{"slots":1000,"completed":1000}`})
+			if err != nil {
+				return err
+			}
 		}
-		return nil
+		_, err := tx.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n
+			WHERE i < $1 - 1) INSERT INTO records (experiment, machine, slot, attempt, blob, received)
+			SELECT 'x' || (i % $2), $3, i / $2, 1, (SELECT MIN(hash) FROM blobs), i FROM n`, experiments*records,
+			experiments, h.machine)
+		return err
 	})
 	for n := range names {
 		name := fmt.Sprint("suite-", n)
@@ -57,11 +70,28 @@ func TestLarge(t *testing.T) {
 			return err
 		})
 	}
-	for _, path := range []string{"/", "/history", "/history?sort=change", "/history/suite-3", "/events",
-		"/experiments", "/machines", "/queue"} {
-		begin := time.Now()
-		response, text := h.get(path)
-		must.Equal(t, response.StatusCode, http.StatusOK, path)
-		t.Logf("%s: %s, %d KB", path, time.Since(begin).Round(time.Millisecond), len(text)>>10)
+	for _, path := range []string{"/", "/history", "/history?sort=change",
+		"/history?text=mark-7&machine=bench-1", "/history/suite-3",
+		"/history/suite-3?key=benchmark-7:HotSpot:default", "/events", "/experiments", "/experiments/x7",
+		"/machines", "/machines/bench-1", "/queue", "/compare", "/api/v1/now", "/api/v1/history",
+		"/api/v1/history/suite-3", "/api/v1/history/suite-3/values.csv",
+		"/api/v1/history/suite-3/values.parquet"} {
+		took := make([]time.Duration, 5)
+		size := 0
+		for i := range took {
+			begin := time.Now()
+			response, text := h.get(path)
+			took[i], size = time.Since(begin), len(text)
+			must.Equal(t, response.StatusCode, http.StatusOK, path)
+		}
+		slices.Sort(took)
+		t.Logf("%s: %s (median of 5; %s to %s), %d KB", path, took[2].Round(time.Millisecond),
+			took[0].Round(time.Millisecond), took[4].Round(time.Millisecond), size>>10)
+	}
+	status := string(must.Get(os.ReadFile("/proc/self/status"))(t))
+	for line := range strings.Lines(status) {
+		if strings.HasPrefix(line, "VmHWM") || strings.HasPrefix(line, "VmRSS") {
+			t.Log("this process, which also filled the database:", strings.Join(strings.Fields(line), " "))
+		}
 	}
 }

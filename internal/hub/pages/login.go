@@ -132,7 +132,7 @@ func (p *Pages) tokensPage(r *http.Request, f Frame, fresh string) (any, error) 
 	}
 	if len(list) == mostListed {
 		last := list[len(list)-1]
-		page.Next = "/tokens?" + url.Values{"after": {last.Hash},
+		page.Next = r.URL.EscapedPath() + "?" + url.Values{"after": {last.Hash},
 			"made": {strconv.FormatInt(last.Created.UnixMicro(), 10)}}.Encode()
 	}
 	for _, t := range list {

@@ -111,17 +111,17 @@ type Job struct {
 
 // ExperimentPage is about one experiment.
 type ExperimentPage struct {
-	Frame
+	Frame `json:"-"`
 	Job
-	Picture  template.HTML // of the effects; "" unless arms were compared
-	Bundle   string        // hash
-	Shares   []ShareRow
-	Failures []Failure
-	Omitted  int            // failures that are not listed
-	Report   string         // address; "": nothing was measured yet
-	Others   []Choice       // what it can be compared with
-	Levels   compare.Levels // how much its machines differ
-	Events   []EventRow     // that were found with it
+	Picture  template.HTML  `json:"-"`        // of the effects; "" unless arms were compared
+	Bundle   string         `json:"bundle"`   // hash
+	Shares   []ShareRow     `json:"machines"` // its parts
+	Failures []Failure      `json:"failures"`
+	Omitted  int            `json:"omitted"` // failures that are not listed
+	Report   string         `json:"report"`  // address; "": nothing was measured yet
+	Others   []Choice       `json:"-"`       // what it can be compared with
+	Levels   compare.Levels `json:"levels"`  // how much its machines differ
+	Events   []EventRow     `json:"events"`  // that were found with it
 }
 
 // ShareRow is one machine's part of an experiment.
@@ -138,8 +138,8 @@ type ShareRow struct {
 // Failure is an attempt that failed.
 type Failure struct {
 	api.Failure
-	Machine Link
-	When    time.Time
+	Machine Link      `json:"machine"`
+	When    time.Time `json:"when"`
 }
 
 // Compare is the choice of two sides to compare.
@@ -183,19 +183,19 @@ type Result struct {
 
 // Tokens is the list of the tokens that the user may see.
 type Tokens struct {
-	Frame
-	List     []Token
-	Fresh    string   // a token that was just made, shown once
-	Roles    []string // that the user may give
-	Everyone bool     // the tokens of all are listed, and can be made for others
-	Own      string   // name of the user
-	Next     string   // address of the next part of the list; "": this is the end
+	Frame    `json:"-"`
+	List     []Token  `json:"tokens"`
+	Fresh    string   `json:"-"` // a token that was just made, shown once
+	Roles    []string `json:"-"` // that the user may give
+	Everyone bool     `json:"-"` // the tokens of all are listed, and can be made for others
+	Own      string   `json:"-"` // name of the user
+	Next     string   `json:"next"`
 }
 
 // Token is a line of Tokens.
 type Token struct {
 	database.Token      // Owner is the name of the user or machine
-	Current        bool // the one that this page was asked for with
+	Current        bool `json:"current"` // the one that this page was asked for with
 }
 
 // Login asks who the user is.

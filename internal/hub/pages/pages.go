@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/hub/access"
@@ -71,25 +72,25 @@ func (p *Pages) Routes() []Route {
 		{"POST /logout", "", p.try(p.logOut)},
 		{"GET /view/{token}/{path...}", "", p.try(p.view)}, // the token is the permission
 
-		{"GET /{$}", access.Reader, p.page(p.front)},
-		{"GET /alerts", access.Reader, func(w http.ResponseWriter, r *http.Request) {
+		{"GET /{$}", access.Anonymous, p.page(p.front)},
+		{"GET /alerts", access.Anonymous, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/", http.StatusSeeOther) // its address of before
 		}},
-		{"GET /live", access.Reader, p.live.ServeHTTP},
-		{"GET /machines", access.Reader, p.page(p.machines)},
-		{"GET /machines/{name}", access.Reader, p.page(p.machine)},
-		{"GET /queue", access.Reader, p.page(p.queue)},
-		{"GET /experiments", access.Reader, p.page(p.experiments)},
-		{"GET /experiments/{id}", access.Reader, p.page(p.experiment)},
-		{"GET /experiments/{id}/report", access.Reader, p.try(p.report)},
-		{"GET /experiments/{id}/report/{path...}", access.Reader, p.try(p.report)},
-		{"GET /compare", access.Reader, p.try(p.compare)},
-		{"GET /history", access.Reader, p.oldHistory(p.page(p.overview))},
-		{"GET /history/{name}", access.Reader, p.page(p.history)},
-		{"GET /history/{name}/values.csv", access.Reader, p.try(p.values)},
-		{"GET /history/{name}/badge.svg", access.Reader, p.try(p.badge)},
-		{"GET /events", access.Reader, p.page(p.events)},
-		{"GET /events/{id}", access.Reader, p.page(p.event)},
+		{"GET /live", access.Anonymous, p.live.ServeHTTP},
+		{"GET /machines", access.Anonymous, p.page(p.machines)},
+		{"GET /machines/{name}", access.Anonymous, p.page(p.machine)},
+		{"GET /queue", access.Anonymous, p.page(p.queue)},
+		{"GET /experiments", access.Anonymous, p.page(p.experiments)},
+		{"GET /experiments/{id}", access.Anonymous, p.page(p.experiment)},
+		{"GET /experiments/{id}/report", access.Anonymous, p.try(p.report)},
+		{"GET /experiments/{id}/report/{path...}", access.Anonymous, p.try(p.report)},
+		{"GET /compare", access.Anonymous, p.try(p.compare)},
+		{"GET /history", access.Anonymous, p.oldHistory(p.page(p.overview))},
+		{"GET /history/{name}", access.Anonymous, p.page(p.history)},
+		{"GET /history/{name}/graph.svg", access.Anonymous, p.try(p.graph)},
+		{"GET /history/{name}/badge.svg", access.Anonymous, p.try(p.badge)},
+		{"GET /events", access.Anonymous, p.page(p.events)},
+		{"GET /events/{id}", access.Anonymous, p.page(p.event)},
 		{"GET /tokens", access.Reader, p.page(p.tokens)},
 
 		{"POST /experiments/{id}/priority", access.User, p.change(p.setPriority)},
@@ -119,29 +120,44 @@ type Operation struct {
 func (p *Pages) Operations() []Operation {
 	skip := []string{"skip"}
 	list := []Operation{}
+	history := []string{"key", "machine", "from", "to", "skip"}
 	for _, o := range []struct {
 		path, summary string
 		query         []string
 		make          func(*http.Request, Frame) (any, error)
 		answer        any
 	}{
+		{"now", "what changed, what runs, what is not well", nil, p.front, Front{}},
 		{"machines", "all machines", []string{"after"}, p.machines, Machines{}},
 		{"machines/{name}", "a machine, and its parts of experiments", nil, p.machine, MachinePage{}},
 		{"queue", "what runs and waits, in the order in which it is served", skip, p.queue, Queue{}},
 		{"experiments", "all experiments, the newest first", []string{"after", "before"}, p.experiments,
 			Experiments{}},
 		{"experiments/{id}/result", "what an experiment has shown", nil, p.result, Result{}},
+		{"experiments/{id}/progress", "an experiment, its parts on machines, and what failed", nil,
+			p.experiment, ExperimentPage{}},
 		{"alerts", "machines that do not report", skip, p.alerts, Alerts{}},
 		{"history", "all series", []string{"text", "machine", "sort", "skip"}, p.overview, Overview{}},
-		{"history/{name}", "the history of a name", []string{"key", "machine", "from", "to", "skip"},
-			p.history, HistoryPage{}},
+		{"history/{name}", "the history of a name", history, p.history, HistoryPage{}},
 		{"events", "what happened to programs and machines",
 			[]string{"name", "state", "verdict", "machine", "skip"}, p.events, Events{}},
 		{"events/{id}", "an event, and who changed what", nil, p.event, EventPage{}},
 	} {
-		list = append(list, Operation{Route{"GET /api/v1/" + o.path, access.Reader, p.document(o.make)},
+		list = append(list, Operation{Route{"GET /api/v1/" + o.path, access.Anonymous, p.document(o.make)},
 			o.summary, o.query, nil, o.answer})
 	}
+	raw := func(path, summary string, query []string, answer any,
+		do func(http.ResponseWriter, *http.Request) error) {
+		list = append(list, Operation{Route{"GET /api/v1/" + path, access.Anonymous, p.raw(do)}, summary,
+			query, nil, answer})
+	}
+	raw("history/{name}/values.csv", "the values of a name's series", history, media[".csv"], p.values)
+	raw("history/{name}/values.parquet", "the same as Parquet", history, media[".parquet"], p.values)
+	raw("compare", "a comparison of two experiments or arms, as krunctl compare --format json; it is made "+
+		"when it is asked for: 202 until then", []string{"before", "after", "arm-before", "arm-after"},
+		compare.Result{}, p.compareJSON)
+	list = append(list, Operation{Route{"GET /api/v1/tokens", access.Reader, p.document(p.tokens)},
+		"the tokens that who asks may see", []string{"made", "after"}, nil, Tokens{}})
 	return list
 }
 

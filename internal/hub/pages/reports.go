@@ -101,14 +101,23 @@ func (p *Pages) report(w http.ResponseWriter, r *http.Request) error {
 
 // compare shows the choice of what to compare, or the comparison.
 func (p *Pages) compare(w http.ResponseWriter, r *http.Request) error {
-	before, after := r.FormValue("before"), r.FormValue("after")
-	arms := [2]string{r.FormValue("arm-before"), r.FormValue("arm-after")}
-	if before == "" {
+	if r.FormValue("before") == "" {
 		p.page(p.compareForm)(w, r)
 		return nil
 	}
-	want := wanted{key: fmt.Sprintf("compare %q", arms), experiments: []string{before}, file: "index.html",
-		args: []string{"compare", "--format=html", "--fail-on=never"}}
+	return p.compared(w, r, "html", "index.html")
+}
+
+// compareJSON sends a comparison to a program.
+func (p *Pages) compareJSON(w http.ResponseWriter, r *http.Request) error {
+	return p.compared(w, r, "json", "compared.json")
+}
+
+func (p *Pages) compared(w http.ResponseWriter, r *http.Request, format, file string) error {
+	before, after := r.FormValue("before"), r.FormValue("after")
+	arms := [2]string{r.FormValue("arm-before"), r.FormValue("arm-after")}
+	want := wanted{key: fmt.Sprintf("compare %s %q", format, arms), experiments: []string{before}, file: file,
+		args: []string{"compare", "--format=" + format, "--fail-on=never"}}
 	if after != "" && after != before {
 		want.experiments = append(want.experiments, after)
 	}
@@ -170,6 +179,12 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, file string,
 			return p.dressed(r, page, want.experiments[0], files)
 		})
 	case <-ctx.Done():
+		if path.Ext(want.file) == ".json" {
+			w.Header().Set("Content-Type", media[".json"])
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = io.WriteString(w, `{"state":"it is being made; ask again"}`) // the client may have gone
+			return nil
+		}
 		f := p.frame(r)
 		f.Title = "The report is being made"
 		w.Header().Set("Refresh", "2") // a redirection follows soon
@@ -268,17 +283,17 @@ func (s *reports) fill(ctx context.Context, part string, want wanted) error {
 		}
 		args = append(args, name)
 	}
-	return s.krunctl(ctx, work, part, args)
+	return s.krunctl(ctx, work, filepath.Join(part, cmp.Or(want.file, "index.html")), args)
 }
 
-// krunctl runs krunctl in the directory work; it writes part/index.html. It may leave out records
-// that are damaged.
-func (s *reports) krunctl(ctx context.Context, work, part string, args []string) error {
+// krunctl runs krunctl in the directory work; it writes a file. It may leave out records that are
+// damaged.
+func (s *reports) krunctl(ctx context.Context, work, file string, args []string) error {
 	out, err := rebuild.Krunctl(ctx, s.Krunctl, work, args)
 	if err == nil {
 		return nil
 	}
-	_, missing := os.Stat(filepath.Join(part, "index.html"))
+	_, missing := os.Stat(file)
 	if missing == nil && !errors.Is(err, command.ErrTimeout) {
 		return nil // records were left out, or nothing can be judged: the page shows that
 	}
@@ -398,7 +413,7 @@ func (p *Pages) view(w http.ResponseWriter, r *http.Request) error {
 // sendFile sends a file of a directory with a report; dress changes the beginning of a page.
 func (p *Pages) sendFile(w http.ResponseWriter, r *http.Request, dir, name string,
 	dress func([]byte) []byte) error {
-	const beginning = 256 << 10 // bytes, in which everything is that is changed
+	const beginning = 16 << 20 // bytes, in which everything is that is changed
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return problem{http.StatusNotFound, "This report was removed. Open it again from its experiment."}
@@ -431,8 +446,8 @@ func (p *Pages) sendFile(w http.ResponseWriter, r *http.Request, dir, name strin
 	return nil
 }
 
-// dressed is a page of a report with the hub's head; files is where its scripts and data are.
-// Before its body a page has no text but its title, in which quotes are escaped.
+// dressed is a page of a report with the hub's head; files is where its scripts, data and pictures
+// are. In a page's text quotes are escaped, so that none is taken for an address.
 func (p *Pages) dressed(r *http.Request, page []byte, experiment, files string) []byte {
 	var bar bytes.Buffer
 	f := p.frame(r)
@@ -444,12 +459,13 @@ func (p *Pages) dressed(r *http.Request, page []byte, experiment, files string) 
 	if err := templates.ExecuteTemplate(&bar, "reportbar", Message{Frame: f, Back: about}); err != nil {
 		p.log.Error("the head of a report was not made", "error", err)
 	}
-	head, body, ok := bytes.Cut(page, []byte("<body"))
-	if !ok {
-		return page
-	}
 	text := strings.NewReplacer(`"../assets/`, `"`+files+`assets/`, `"assets/`, `"`+files+`assets/`,
-		"</head>", `<link rel="stylesheet" href="/static/hub.css"></head>`).Replace(string(head))
-	return append([]byte(text+`<body data-files="`+files+`data/"`),
-		bytes.Replace(body, []byte("<header>"), append(bar.Bytes(), "<header>"...), 1)...)
+		`"../plots/`, `"`+files+`plots/`, `"plots/`, `"`+files+`plots/`).Replace(string(page))
+	for _, add := range []struct{ at, with string }{
+		{"</head>", `<link rel="stylesheet" href="/static/hub.css"></head>`},
+		{"<body", `<body data-files="` + files + `data/"`}, {"<header>", bar.String() + "<header>"},
+	} {
+		text = strings.Replace(text, add.at, add.with, 1)
+	}
+	return []byte(text)
 }

@@ -41,7 +41,8 @@ func Write(w io.Writer, page any) error {
 
 // media are the types of files.
 var media = map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8",
-	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".csv": "text/csv; charset=utf-8",
+	".parquet": "application/vnd.apache.parquet", ".json": "application/json"}
 
 // Static returns a file of the pages, and its media type.
 func Static(name string) ([]byte, string, error) {

@@ -26,6 +26,8 @@ import (
 type LoginConfig struct {
 	OIDC  *OIDCConfig  `toml:"oidc"`
 	Proxy *ProxyConfig `toml:"proxy"`
+	// Anonymous permits everyone to see what a reader sees, but tokens.
+	Anonymous bool `toml:"anonymous"`
 }
 
 // OIDCConfig is a provider of OpenID Connect.

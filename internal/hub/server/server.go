@@ -101,7 +101,7 @@ func (s *Server) Operations() []pages.Operation {
 		summary      string
 		body, answer any
 	}{
-		{"GET /api/v1/openapi.json", access.Reader, s.openapi, "this description", nil, object{}},
+		{"GET /api/v1/openapi.json", access.Anonymous, s.openapi, "this description", nil, object{}},
 		{"POST " + api.PathJoin, access.Join, s.join, "register a machine", api.JoinRequest{},
 			api.JoinAnswer{}},
 		{"POST " + api.PathShip, access.Machine, s.ship, "send records, and ask what is next", bytes,
@@ -112,8 +112,8 @@ func (s *Server) Operations() []pages.Operation {
 		{"PUT " + api.PathBundle + "{hash}", access.User, s.bundle, "send a bundle", bytes, words{}},
 		{"POST " + api.PathExperiments, access.User, s.submit, "submit an experiment", api.Submission{},
 			api.State{}},
-		{"GET " + id, access.Reader, s.experiment, "the state of an experiment", nil, api.State{}},
-		{"GET " + id + "/results", access.Reader, s.results, "the records of an experiment", nil,
+		{"GET " + id, access.Anonymous, s.experiment, "the state of an experiment", nil, api.State{}},
+		{"GET " + id + "/results", access.Anonymous, s.results, "the records of an experiment", nil,
 			"application/x-tar"},
 		{"POST " + id + "/request", access.User, s.request, "hold, resume or stop an experiment",
 			api.RequestMessage{}, api.State{}},

@@ -91,10 +91,15 @@ func testShipRefused(t *testing.T, at string) {
 	}
 }
 
-// TestRoles tries every route with every role.
+// TestRoles tries every route with every role; without a token there is none, unless the hub
+// permits everyone to read.
 func TestRoles(t *testing.T) {
-	h := hubtest.New(t)
-	clients := map[access.Role]*api.Client{server.Anyone: {URL: h.URL}, access.Machine: h.Machine(t, "lab1")}
+	testRoles(t, server.Anyone, hubtest.New(t))
+	testRoles(t, access.Anonymous, hubtest.New(t, func(s *server.Server) { s.Login.Anonymous = true }))
+}
+
+func testRoles(t *testing.T, without access.Role, h *hubtest.Hub) {
+	clients := map[access.Role]*api.Client{without: {URL: h.URL}, access.Machine: h.Machine(t, "lab1")}
 	for _, role := range []access.Role{access.Admin, access.User, access.Reader, access.Join} {
 		clients[role] = h.Client(t, "test-"+string(role), role)
 	}
