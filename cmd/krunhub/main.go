@@ -29,7 +29,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Use: "krunhub COMMAND", Short: "Connect machines that run experiments of krund",
 		Long: rootHelp, SilenceErrors: true, SilenceUsage: true, Version: display.Version(),
 	}
-	root.AddCommand(serveCommand(stdout, stderr), adminTokenCommand(stdout, stderr), manual.Command())
+	root.AddCommand(serveCommand(stdout, stderr), adminTokenCommand(stdout, stderr), mcpCommand(),
+		manual.Command())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -48,6 +49,7 @@ place.
   krunhub serve --listen :8642    on one computer; prints an address and a token
   krunctl hub join URL                on each machine that measures
   krunhub admin-token             when no admin has a token any more
+  krunhub mcp                     for programs that speak the Model Context Protocol
 
 Pages in a browser show machines, queue, experiments with live progress, reports,
 comparisons, history and alerts. krunctl makes the reports: it must be beside krunhub,
