@@ -91,7 +91,7 @@ events: quiet-build
 	$(BIN)/krunctl report events.krun -o $(BUILD)/events-report
 	@echo "The report, for a browser: file://$(BUILD)/events-report/index.html"
 
-## hub-demo    a hub, three machines, 26 simulated nights, an A/B experiment; HUB_DEMO_STAY=1 keeps it
+## hub-demo    a hub, three machines, twelve simulated nights, an A/B experiment; HUB_DEMO_STAY=1 keeps it
 .PHONY: hub-demo
 hub-demo: quiet-build
 	@sed 's/^executions = 20 .*/executions = 12/; s/^iterations = 200/iterations = 100/' configs/ab.toml \

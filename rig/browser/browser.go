@@ -226,6 +226,16 @@ func (p *Tab) Open(address string) {
 	p.loaded()
 }
 
+// Click follows a link, and waits until its page is loaded.
+func (p *Tab) Click(selector string) {
+	p.t.Helper()
+	p.mu.Lock()
+	p.seen = len(p.events)
+	p.mu.Unlock()
+	p.Eval(fmt.Sprintf("document.querySelector(%q).click()", selector), nil)
+	p.loaded()
+}
+
 // loaded waits for the end of loading a page since Open.
 func (p *Tab) loaded() {
 	p.t.Helper()

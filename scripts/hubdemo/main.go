@@ -95,7 +95,7 @@ func run(ctx context.Context, bin, config string) error {
 		stay = true
 	}
 	if !stay {
-		fmt.Fprintf(os.Stdout, "\nHUB_DEMO_STAY=1 keeps the hub until Ctrl-C; it was at %s\n", d.url)
+		fmt.Fprintf(os.Stdout, "\nHUB_DEMO_STAY=1 keeps the hub until Ctrl-C; it was at\n%s\n", d.url)
 		return nil
 	}
 	fmt.Fprintf(os.Stdout, "\nThe hub stays until Ctrl-C; log in with %s:\n%s\n", d.token, d.url)

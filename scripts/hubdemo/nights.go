@@ -26,26 +26,25 @@ import (
 // earliest, and tells machines apart with six versions before the change.
 const (
 	nightly = "nightly" // name of the experiments
-	nights  = 26
-	slower  = 12        // in this night and the later ones the program is slower, on all machines
-	heated  = 20        // the same of one machine, with the same program
+	nights  = 12        // each measures the two revisions of its day
+	slower  = 11        // with this revision and the later ones the program is slower, on all machines
+	heated  = 18        // from this revision on one machine is slower
 	culprit = "bench-3" // that machine
 )
 
-// nightText is the configuration of a night, for a revision. The null arm, which histories leave
-// out, is there because an arm alone is refused.
+// nightText is the configuration of a night, for two revisions.
 const nightText = `[experiment]
-description = "A simulated night of revision %[1]s"
+description = "A simulated night of the revisions %[1]s and %[2]s"
 executions = 12
 reboot = "none"
 account = "caller"
 benchmarks = "benchmarks"
 
-[arms.now]
+[arms.%[1]s]
 revision = "%[1]s"
 
-[arms.again]
-null = true
+[arms.%[2]s]
+revision = "%[2]s"
 
 [vms.Python]
 runner = "python"
@@ -77,7 +76,8 @@ func submitNights(ctx context.Context, client *api.Client, dir string) error {
 	s := submit.Session{Client: client, Clock: sysroot.RealClock{}, Say: func(string, ...any) {}}
 	file := filepath.Join(dir, nightly+".toml")
 	for night := range nights {
-		if err := os.WriteFile(file, fmt.Appendf(nil, nightText, revision(night)), 0o600); err != nil {
+		text := fmt.Appendf(nil, nightText, revision(2*night), revision(2*night+1))
+		if err := os.WriteFile(file, text, 0o600); err != nil {
 			return err
 		}
 		cfg, err := experiment.ParseConfig(durable.OS(), file, pool)
@@ -92,7 +92,7 @@ func submitNights(ctx context.Context, client *api.Client, dir string) error {
 	return nil
 }
 
-func revision(night int) string { return fmt.Sprintf("r%02d", night+1) }
+func revision(number int) string { return fmt.Sprintf("r%02d", number+1) }
 
 // measureNight sends simulated records of a machine's part of a night; dir is where it is unpacked.
 func measureNight(ctx context.Context, client *api.Client, name, dir string, next api.Next) error {
@@ -135,7 +135,7 @@ func simulate(cfg *config.Config, name, machine, dir string) (records [][]byte, 
 			r := results.Record{Key: k, Experiment: name, ConfigHash: cfg.Hash, Host: machine, Slot: slot,
 				Attempt: 1, Pexec: number, Outcome: results.Completed, Reasons: []string{},
 				Reboot: results.RebootNone, Clock: "CLOCK_MONOTONIC_RAW"}
-			r.StartNS, r.WallNS = iterations(k, machine, cfg.Arms[0].Revision, number)
+			r.StartNS, r.WallNS = iterations(k, machine, number)
 			r.Iterations = len(r.WallNS)
 			if err := results.NewAppender(durable.OS(), dir).Append(r); err != nil {
 				return nil, err
@@ -151,18 +151,18 @@ func simulate(cfg *config.Config, name, machine, dir string) (records [][]byte, 
 }
 
 // iterations are those of an execution: the same for the same arguments.
-func iterations(k key.Key, machine, version string, number int) (start, wall []int64) {
+func iterations(k key.Key, machine string, number int) (start, wall []int64) {
 	const count, usual, sd, between = 20, 1e6, 0.003, 2e6
 	base := fnv.New64a()
 	_, _ = fmt.Fprint(base, k.Benchmark, machine) // it cannot fail
 	all := fnv.New64a()
-	_, _ = fmt.Fprint(all, k, machine, version, number) // it cannot fail
+	_, _ = fmt.Fprint(all, k, machine, number) // it cannot fail
 	random := rand.New(rand.NewPCG(all.Sum64(), 1))
 	level := usual * (1 + float64(base.Sum64()%100)/100) * math.Exp(sd*random.NormFloat64())
-	if version >= revision(slower) {
+	if k.Arm >= revision(slower) { // arms have the names of their revisions
 		level *= 1.05
 	}
-	if machine == culprit && version >= revision(heated) {
+	if machine == culprit && k.Arm >= revision(heated) {
 		level *= 1.08
 	}
 	for i := range int64(count) {

@@ -17,7 +17,9 @@ import (
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/jobs"
+	"krund/internal/hub/pages"
 	"krund/internal/hub/rebuild"
+	"krund/internal/hub/server"
 	"krund/rig/must"
 )
 
@@ -29,7 +31,10 @@ func TestNights(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", krunctl, "krund/cmd/krunctl").
 		CombinedOutput()
 	must.Need(t, err == nil, string(out), err)
-	hub := hubtest.At(t, dbtest.SQLite(t), time.Now)
+	hub := hubtest.At(t, dbtest.SQLite(t), time.Now, func(s *server.Server) {
+		s.Pages = pages.New(t.Context(), pages.Options{DB: s.DB, Store: s.Store, Log: s.Log, Dir: t.TempDir(),
+			Krunctl: krunctl})
+	})
 	join := hub.Client(t, "", access.Join)
 	var clients []*api.Client
 	for i := range machines {
@@ -37,10 +42,14 @@ func TestNights(t *testing.T) {
 		clients = append(clients, &api.Client{URL: hub.URL, Token: answer.Token})
 	}
 	must.Do(t, submitNights(t.Context(), hub.Client(t, "ann", access.User), filepath.Join(dir, "nights")))
+	slow := ""                       // the experiment with the first slow revision
 	for i, client := range clients { // in this order, so that each run has the same values
 		for night := range nights {
 			next := must.Get(client.Ship(t.Context(), api.Ship{}, nil))(t).Orders.Next
 			must.Need(t, next != nil && next.Name == nightly, "machine", i, "night", night, next)
+			if night == slower/2 {
+				slow = next.Experiment
+			}
 			at := filepath.Join(dir, nameOf(i)+"-"+next.Experiment)
 			must.Do(t, measureNight(t.Context(), client, nameOf(i), at, *next))
 		}
@@ -67,7 +76,8 @@ func TestNights(t *testing.T) {
 	response := must.Get(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	page := string(must.Get(io.ReadAll(response.Body))(t))
-	must.Contain(t, page, "1 change of a machine, 3 changes of a program; 0 experiments run; all is well")
+	must.Contain(t, page, "1 change of a machine, 1 change of a program; 0 experiments run; all is well")
 	must.Contain(t, page, "it is this machine or its build")
 	must.Equal(t, strings.Count(page, `href="/events/`), len(events))
+	screens(t, hub.URL, reader.Token, slow, events)
 }
