@@ -38,7 +38,6 @@ class Runner(object):
             track_memory=False)
         self.metadata = dict(metadata or {})
         self.args = None
-        self._calls = 0
 
     def parse_args(self, args=None):
         if self.args is None:
@@ -46,14 +45,13 @@ class Runner(object):
         return self.args
 
     def _measure(self, name, iterate):
-        """Give one of the script's benchmarks to the runner: the one with the wanted number, or the
+        """Give one of the script's benchmarks to the runner: the first with the wanted name, or the
         first."""
         self.parse_args()
-        number, self._calls = self._calls, self._calls + 1
-        if number == int(TASK or 0):
+        if not RUNNER.krun_suite.measured and name == (TASK or name):
             RUNNER.krun_suite(iterate)
         elif not TASK:
-            sys.stderr.write("not measured: %s, benchmark %d of this script\n" % (name, number + 1))
+            sys.stderr.write("not measured: %s, another benchmark of this script\n" % name)
 
     def bench_time_func(self, name, time_func, *args, **kwargs):
         self._measure(name, lambda: time_func(LOOPS, *args))
@@ -96,7 +94,8 @@ class Runner(object):
         def iterate(loops=range(LOOPS), timer=perf_counter):
             start = timer()
             for _ in loops:
-                subprocess.check_call(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                subprocess.check_call(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.STDOUT)
             return timer() - start
         self._measure(name, iterate)
 
@@ -150,7 +149,7 @@ def run():
     except ImportError as error:
         cannot_run("it needs what is not installed: %s" % error)
     if not RUNNER.krun_suite.measured:
-        cannot_run("%s has no benchmark number %s" % (path, TASK or 0))
+        cannot_run("%s has no benchmark %s" % (path, TASK))
 
 
 run()

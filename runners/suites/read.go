@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -33,11 +34,11 @@ func readPyperformance(t *tree, f *Found) error {
 			f.leave("%q: %v", clip(name), err)
 			continue
 		}
+		files = slices.DeleteFunc(files, func(file string) bool {
+			return file != "pyproject.toml" && (!strings.HasPrefix(file, "bm_") || path.Ext(file) != ".toml")
+		})
 		for _, file := range files {
-			if path.Ext(file) != ".toml" {
-				continue
-			}
-			if err := t.pyperformance(path.Join(dir, name), file, f); err != nil {
+			if err := t.pyperformance(path.Join(dir, name), file, len(files) > 1, f); err != nil {
 				return err
 			}
 		}
@@ -45,27 +46,61 @@ func readPyperformance(t *tree, f *Found) error {
 	return nil
 }
 
-// pyperformance adds what one *.toml of a directory bm_NAME describes.
-func (t *tree) pyperformance(dir, file string, f *Found) error {
-	text, err := t.text(path.Join(dir, file))
-	var is struct {
-		Project struct {
-			Python string `toml:"requires-python"`
-		}
-		Tool struct {
-			Pyperformance struct {
-				Name      string
-				Runscript string
-				ExtraOpts []string `toml:"extra_opts"`
-			}
+// described is what a *.toml of pyperformance says about a benchmark.
+type described struct {
+	Project struct {
+		Python string `toml:"requires-python"`
+	}
+	Tool struct {
+		Pyperformance struct {
+			Name      string
+			Runscript string
+			Inherits  string
+			ExtraOpts []string `toml:"extra_opts"`
 		}
 	}
+}
+
+// described reads a *.toml, with what it inherits where it says nothing itself: from the file or
+// directory that it names, or pyproject.toml beside it (doc/custom_benchmarks.rst).
+func (t *tree) described(dir, file string, depth int) (described, error) {
+	var is described
+	text, err := t.text(path.Join(dir, file))
 	if err == nil && nested(text) {
 		err = errors.New("it is too large or too deeply nested to describe a benchmark")
 	}
 	if err == nil {
 		_, err = toml.Decode(text, &is)
 	}
+	tool := &is.Tool.Pyperformance
+	from := path.Join(dir, "pyproject.toml")
+	switch {
+	case tool.Inherits == "" || tool.Inherits == file:
+	case path.Ext(tool.Inherits) == ".toml":
+		from = path.Join(dir, tool.Inherits)
+	default:
+		from = path.Join(dir, tool.Inherits, "base.toml")
+	}
+	const deepest = 4
+	if err != nil || from == path.Join(dir, file) || depth == deepest || !t.has(from) {
+		return is, err
+	}
+	base, err := t.described(path.Dir(from), path.Base(from), depth+1)
+	if err != nil {
+		return is, fmt.Errorf("%s: %w", clip(from), err)
+	}
+	is.Project.Python = cmp.Or(is.Project.Python, base.Project.Python)
+	tool.Runscript = cmp.Or(tool.Runscript, base.Tool.Pyperformance.Runscript)
+	if tool.ExtraOpts == nil {
+		tool.ExtraOpts = base.Tool.Pyperformance.ExtraOpts
+	}
+	return is, nil
+}
+
+// pyperformance adds what one *.toml of a directory bm_NAME describes: one of several there is a
+// single benchmark.
+func (t *tree) pyperformance(dir, file string, single bool, f *Found) error {
+	is, err := t.described(dir, file, 0)
 	if err != nil {
 		f.leave("%q: %v", clip(path.Join(dir, file)), firstLine(err))
 		return nil
@@ -83,7 +118,7 @@ func (t *tree) pyperformance(dir, file string, f *Found) error {
 		}
 	}
 	return t.script(Benchmark{Name: name, Files: python(script), Options: tool.ExtraOpts,
-		Requires: is.Project.Python}, f)
+		Requires: is.Project.Python}, single, f)
 }
 
 // nested reports whether the time to decode a TOML text could grow with the square of its size: by
@@ -120,7 +155,7 @@ func readPyperf(t *tree, f *Found) error {
 			continue
 		}
 		b := Benchmark{Name: strings.TrimSuffix(name, ".py"), Files: python(name)}
-		if err := t.script(b, f); err != nil {
+		if err := t.script(b, false, f); err != nil {
 			return err
 		}
 	}
@@ -138,9 +173,9 @@ var (
 
 // script adds the benchmarks of a script that uses pyperf: each call of a benchmark by a name of
 // its own is one, or each choice of the argument of a script that runs one or all. The first
-// option, for the hook, is the number of the call, or "". What else a script may do is seen when it
-// runs: the hook then runs the first call.
-func (t *tree) script(b Benchmark, f *Found) error {
+// option, for the hook, is the name in the call, or "". Of a single benchmark it is the one that the
+// benchmark has. What else a script may do is seen when it runs: the hook then runs the first call.
+func (t *tree) script(b Benchmark, single bool, f *Found) error {
 	file := b.Files["python"]
 	text, err := t.text(file)
 	if err != nil {
@@ -161,11 +196,14 @@ func (t *tree) script(b Benchmark, f *Found) error {
 		return nil
 	}
 	calls := pyperfCall.FindAllStringSubmatch(text, -1)
-	if len(calls) < 2 || slices.ContainsFunc(calls, func(c []string) bool { return c[1] == "" }) {
+	if slices.ContainsFunc(calls, func(c []string) bool { return single && c[1] == b.Name }) {
+		return add(b.Name, append([]string{b.Name}, b.Options...)...)
+	}
+	if single || len(calls) < 2 || slices.ContainsFunc(calls, func(c []string) bool { return c[1] == "" }) {
 		return add(b.Name, append([]string{""}, b.Options...)...)
 	}
-	for i, call := range calls {
-		if err := add(call[1], append([]string{strconv.Itoa(i)}, b.Options...)...); err != nil {
+	for _, call := range calls {
+		if err := add(call[1], append([]string{call[1]}, b.Options...)...); err != nil {
 			return err
 		}
 	}

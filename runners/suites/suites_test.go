@@ -49,8 +49,12 @@ func TestRead(t *testing.T) {
 	f := must.Get(suite(t, "pyperformance", map[string]string{
 		bm + "a/pyproject.toml": "[project]\nrequires-python = \">=3.12\"\n" +
 			"[tool.pyperformance]\nname = \"a\"\n",
-		bm + "a/bm_a_io.toml":     "[tool.pyperformance]\nname = \"a_io\"\nextra_opts = [\"--io\", \"x\"]\n",
-		bm + "a/run_benchmark.py": "runner.bench_func('a', f)\n",
+		bm + "a/bm_a_io.toml": "[tool.pyperformance]\nname = \"a_io\"\nextra_opts = [\"--io\", \"x\"]\n",
+		bm + "a/data.toml":    "[other]\n",
+		bm + "a/bm_a_gc.toml": "[tool.pyperformance]\nname = \"a_gc\"\ninherits = \"..\"\n",
+		strings.TrimSuffix(bm, "bm_") + "base.toml": "[project]\nrequires-python = \">=3.9\"\n" +
+			"[tool.pyperformance]\nextra_opts = [\"--gc\"]\n",
+		bm + "a/run_benchmark.py": "if gc: runner.bench_func('a_gc', f)\nrunner.bench_func('a', f)\n",
 		bm + "b/pyproject.toml":   "[tool.pyperformance]\nname = \"b\"\n",
 		bm + "b/run_benchmark.py": "BENCHMARKS = {\n  # the names\n  'fft': (f, 'no'),\n  \"lu\": g }\n" +
 			"add_argument('benchmark', nargs='?',\n choices=sorted(BENCHMARKS))\n" +
@@ -59,8 +63,10 @@ func TestRead(t *testing.T) {
 		bm + "c/run_benchmark.py": "runner.bench_func('c_one', f)\nrunner.bench_func(\"c_two\", g)\n",
 		bm + "d/pyproject.toml":   "[tool.pyperformance]\nname = \"d\"\n",
 	}))(t)
-	must.Equal(t, names(f), `a[""] a_io["" "--io" "x"] b_fft["" "fft"] b_lu["" "lu"] c_one["0"] c_two["1"]`)
-	must.Equal(t, f.Benchmarks[0].Requires, ">=3.12")
+	must.Equal(t, names(f), `a["a"] a_gc["a_gc" "--gc"] a_io["" "--io" "x"] b_fft["" "fft"] b_lu["" "lu"] `+
+		`c_one["c_one"] c_two["c_two"]`)
+	must.Equal(t, fmt.Sprint(f.Benchmarks[0].Requires, f.Benchmarks[1].Requires, f.Benchmarks[2].Requires),
+		">=3.12>=3.9>=3.12")
 	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "bm_d/run_benchmark.py"), f.LeftOut)
 
 	f = must.Get(suite(t, "ruby-bench", map[string]string{"benchmarks/fib.rb": "",
