@@ -365,6 +365,35 @@ func TestSightglassHook(t *testing.T) {
 	}
 }
 
+// TestCompiledHook: are-we-fast-yet in C++ is compiled with its hook.
+func TestCompiledHook(t *testing.T) {
+	needBuilt(t)
+	cxx, err := exec.LookPath("g++")
+	if err != nil {
+		t.Skip("no compiler of C++")
+	}
+	dir := t.TempDir()
+	text := "#include <unistd.h>\nstruct Benchmark { virtual ~Benchmark() {}\n" +
+		"  virtual bool inner_benchmark_loop(int n) { usleep(1000 * n); return n < 5; } };\n"
+	for _, class := range strings.Fields("Bounce CD DeltaBlue Havlak Json List Mandelbrot NBody Permute " +
+		"Queens Richards Sieve Storage Towers") {
+		text += "struct " + class + " : Benchmark {};\n"
+	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "run.h"), []byte(text), 0o644))
+	out, err := exec.CommandContext(t.Context(), cxx, "-std=c++17", "-fPIC", "-shared", "-I"+dir, "-I../cgo",
+		filepath.Join(built, "runners", "suites", "awfy.cpp"), filepath.Join(built, "lib", "libkrun.so"),
+		"-Wl,-rpath,"+filepath.Join(built, "lib"), "-o", filepath.Join(dir, "krun.so")).CombinedOutput()
+	must.Need(t, err == nil, string(out))
+	r := run{iterations: 4, argv: []string{filepath.Join(built, "runners", "c", "runner"),
+		filepath.Join(dir, "krun.so"), "3"},
+		env: []string{"KRUN_SUITE=" + dir, "KRUN_SUITE_BENCHMARK=Json"}}
+	got := r.do(t)
+	got.check(t, expect{0, 4, libkrun.StateDone, "", ""})
+	checkSuiteTime(t, got.series, 3e6)
+	r.argv[2] = "5"
+	r.do(t).check(t, expect{ExitException, 1, libkrun.StateReady, "", "incorrect result"})
+}
+
 func fileExists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil

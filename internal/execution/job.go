@@ -23,6 +23,7 @@ import (
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/runners"
+	"krund/runners/suites"
 )
 
 // bufferFD is the descriptor of the shared buffer in the benchmark: the first after stdin, stdout
@@ -129,7 +130,7 @@ func (j Job) argv(in Installed) []string {
 	if language, ok := runners.Lookup(j.VM.Runner); ok {
 		args := slices.Concat(j.VM.Args, language.InstrumentOptions(j.VM.Instrument))
 		entry, library := j.Entry, ""
-		if j.Suite != nil {
+		if j.Suite != nil && j.Suite.Hook(j.VM) != suites.Own {
 			entry, library = filepath.Join(in.Runners, j.Suite.Hook(j.VM)), j.Entry
 		}
 		return language.Command(j.Program, args, in.Runners, entry, library, j.Parameter)

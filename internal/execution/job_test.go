@@ -115,6 +115,8 @@ func TestSuiteCommandLines(t *testing.T) {
 			"/java -cp /r/java:/r/suites:/s/x.jar KrunRunner KrunJmh 1"},
 		{Job{VM: config.VM{Runner: "c"}, Suite: suite("sightglass"), Entry: "/s/x.wasm"},
 			"/r/runner-c /r/suites/sightglass.so 1"},
+		{Job{VM: config.VM{Runner: "c"}, Suite: suite("are-we-fast-yet"), Entry: "/s/krun.so"},
+			"/r/runner-c /s/krun.so 1"},
 	} {
 		c.job.Benchmark, c.job.Iterations, c.job.Parameter = "x", 3, 1
 		must.Equal(t, strings.Join(c.job.argv(Installed{Runners: "/r"}), " "), c.want)

@@ -30,7 +30,7 @@ enum {
 };
 
 typedef void (*entry)(int);
-typedef int (*suite_entry)(krun *); /* the hook of a suite: the status to exit with, or 0 */
+typedef int (*suite_entry)(krun *, int); /* a suite's hook: the status to exit with, or 0 */
 typedef int64_t (*input_entry)(int parameter, int input);
 
 /* As struct mallinfo2 in glibc's malloc.h. */
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 		return fail(EXIT_BENCHMARK, "cannot load the benchmark", dlerror());
 	*(void **)&suite = getenv("KRUN_SUITE") ? dlsym(library, "krun_suite") : NULL; /* as POSIX shows it */
 	if (suite) {
-		err = suite(k);
+		err = suite(k, parameter);
 		if (err)
 			return err;
 		err = krun_done(k);

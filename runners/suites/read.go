@@ -173,8 +173,9 @@ var (
 
 // script adds the benchmarks of a script that uses pyperf: each call of a benchmark by a name of
 // its own is one, or each choice of the argument of a script that runs one or all. The first
-// option, for the hook, is the name in the call, or "". Of a single benchmark it is the one that the
-// benchmark has. What else a script may do is seen when it runs: the hook then runs the first call.
+// option, for the hook, is the name in the call, or "". Of a single benchmark it is the one that
+// the benchmark has. What else a script may do is seen when it runs: the hook then runs the first
+// call.
 func (t *tree) script(b Benchmark, single bool, f *Found) error {
 	file := b.Files["python"]
 	text, err := t.text(file)
@@ -326,6 +327,11 @@ func readAreWeFastYet(t *tree, f *Found) error {
 	if !built {
 		f.leave("java: benchmarks/Java/benchmarks.jar is missing: build it with benchmarks/Java/build.sh")
 	}
+	const cpp = "benchmarks/C++/krun.so"
+	compiled := t.has(cpp)
+	if !compiled {
+		f.leave("c: %s is missing: build it as docs/suites.md says", cpp)
+	}
 	for _, e := range entries {
 		b := Benchmark{Name: e[1], Files: map[string]string{}}
 		b.Parameter, _ = strconv.Atoi(e[2]) // at most nine digits
@@ -339,6 +345,9 @@ func readAreWeFastYet(t *tree, f *Found) error {
 		}
 		if built {
 			b.Files["java"] = "benchmarks/Java/benchmarks.jar"
+		}
+		if compiled {
+			b.Files["c"] = cpp
 		}
 		if err := f.add(b); err != nil {
 			return err

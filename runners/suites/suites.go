@@ -41,6 +41,9 @@ type Suite struct {
 	read  func(*tree, *Found) error
 }
 
+// Own is the hook of suites that are compiled with it: the benchmark's file.
+const Own = "own"
+
 // Directory has the hooks, in the directory of installed runners.
 const Directory = "suites"
 
@@ -53,7 +56,7 @@ var table = []Suite{
 	{"ruby-bench", map[string]string{"ruby": "ruby-bench/harness.rb"},
 		"the benchmarks of Ruby's JIT compilers, their repository", readRubyBench},
 	{"are-we-fast-yet", map[string]string{"python": "awfy.py", "ruby": "awfy.rb", "lua": "awfy.lua",
-		"javascript": "awfy.js", "java": "KrunAwfy.class"},
+		"javascript": "awfy.js", "java": "KrunAwfy.class", "c": Own},
 		"the same programs in several languages, its repository", readAreWeFastYet},
 	{"go-test", map[string]string{"external": "gobench"},
 		"packages of Go with the test binaries of go test -c beside their sources", readGo},

@@ -79,10 +79,11 @@ func TestRead(t *testing.T) {
 	f = must.Get(suite(t, "are-we-fast-yet", map[string]string{
 		"rebench.conf": "  benchmarks: &B\n    - DeltaBlue:\n        extra_args: 12000\n" +
 			"    - Json:\n        extra_args: 100\n", "benchmarks/Ruby/json.rb": "",
-		"benchmarks/Lua/json.lua": "", "benchmarks/Java/benchmarks.jar": ""}))(t)
+		"benchmarks/Lua/json.lua": "", "benchmarks/Java/benchmarks.jar": "",
+		"benchmarks/C++/krun.so": ""}))(t)
 	must.Equal(t, names(f), "DeltaBlue[] Json[]")
 	must.Equal(t, f.Benchmarks[1].Parameter, 100)
-	must.Equal(t, len(f.Benchmarks[1].Files), 3)
+	must.Equal(t, len(f.Benchmarks[1].Files), 4)
 
 	f = must.Get(suite(t, "octane", map[string]string{"base.js": "new Benchmark('x')", "run.js": "load('a')",
 		"crypto.js": `new BenchmarkSuite('Crypto', [1], [ new Benchmark("Encrypt", f),  ` +
@@ -271,7 +272,7 @@ func TestPublished(t *testing.T) {
 	}{
 		{"pyperformance", 60, 0, `scimark_fft["" "fft"]`},
 		{"ruby-bench", 33, 0, "rubykon[]"},
-		{"are-we-fast-yet", 14, 1, "DeltaBlue[]"},
+		{"are-we-fast-yet", 14, 2, "DeltaBlue[]"},
 	} {
 		dir := t.TempDir()
 		out, err := exec.CommandContext(t.Context(), "tar", "-xzf", filepath.Join(fixtures, "suites",

@@ -21,11 +21,11 @@ type Suite struct {
 }
 
 // Hook returns the file of the suite's hook for a VM, relative to the directory of the installed
-// runners; "" if it has none.
+// runners; suites.Own if the benchmark's file is the hook, and "" if it has none.
 func (s *Suite) Hook(vm VM) string {
 	kind, _ := suites.Lookup(s.Kind)
-	if kind.Hooks[vm.Runner] == "" {
-		return ""
+	if hook := kind.Hooks[vm.Runner]; hook == "" || hook == suites.Own {
+		return hook
 	}
 	return filepath.Join(suites.Directory, kind.Hooks[vm.Runner])
 }
