@@ -1,6 +1,7 @@
 package report
 
 import (
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/similarity"
 	"krund/internal/analysis/stability"
@@ -33,7 +34,7 @@ func StabilityRows(d *stability.Document) [][]string {
 			at := &stoppedAt{CriterionDocument: &k.Criteria[j], Key: k, Profile: d.Parameters.Profile}
 			for _, w := range at.Warmup[:at.Used] {
 				at.Steps = append(at.Steps, w.Steps)
-				at.Missed += number(!w.Reached)
+				at.Missed += arith.One(!w.Reached)
 			}
 			rows = append(rows, row{d.Source.Source, k, at})
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 )
@@ -62,7 +63,7 @@ func (v *executionView) data(unit display.Unit) map[string]any {
 	r, axis := &v.Run, v.Run.axis(unit)
 	means, moves, events := []reals{}, [][3]int{}, []any{}
 	for _, m := range r.Means() {
-		means = append(means, reals{m.From, m.To, m.Mean, float64(number(m.Equivalent))})
+		means = append(means, reals{m.From, m.To, m.Mean, float64(arith.One(m.Equivalent))})
 	}
 	if c := v.Analysis; c != nil && c.Cores != nil {
 		for _, m := range c.Cores.Moves {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/enough"
 	"krund/internal/analysis/warmup"
@@ -178,7 +179,7 @@ func knownText(d *enough.Document) string {
 	for i := range d.Keys {
 		if half := float64(d.Keys[i].HalfWidth); !math.IsNaN(half) {
 			worst = max(worst, half)
-			known += number(half <= d.Level)
+			known += arith.One(half <= d.Level)
 		}
 	}
 	return fmt.Sprintf("After two stages %d of %s are known to ± %s, the worst to ± %s (%s intervals).",

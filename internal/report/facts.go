@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -241,7 +242,7 @@ func (f *Facts) Warnings() []warmup.Warning {
 	reruns := 0
 	for _, runs := range f.runs {
 		for _, r := range runs {
-			reruns += number(r.Outcome == results.Rerun)
+			reruns += arith.One(r.Outcome == results.Rerun)
 		}
 	}
 	if reruns > 0 {
@@ -281,13 +282,6 @@ func (f *Facts) virtual() bool {
 		return (v.Name == "hypervisor" || strings.HasPrefix(v.Name, "virtualisation")) && v.Value != "" &&
 			v.Value != "none"
 	})
-}
-
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // Names returns the records of a key's executions in the order of datasets.

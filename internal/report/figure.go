@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/display"
 )
 
@@ -156,7 +157,7 @@ func (p panel) events(r *Run, y vg.Length) {
 // labelsLast returns the events in an order in which no sign covers a label.
 func labelsLast(events []MachineEvent) []MachineEvent {
 	return slices.SortedStableFunc(slices.Values(events), func(a, b MachineEvent) int {
-		return number(a.Label != "") - number(b.Label != "")
+		return arith.One(a.Label != "") - arith.One(b.Label != "")
 	})
 }
 

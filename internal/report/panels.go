@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
 	"krund/internal/display"
@@ -57,7 +58,7 @@ func Panels(columns []dataset.Column, names []string, most int, lanes []explain.
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Panel) int {
-		return number(a.Core != dataset.NoCore) - number(b.Core != dataset.NoCore)
+		return arith.One(a.Core != dataset.NoCore) - arith.One(b.Core != dataset.NoCore)
 	})
 	return list
 }

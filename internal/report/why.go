@@ -1,6 +1,7 @@
 package report
 
 import (
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/explain"
 )
 
@@ -62,7 +63,7 @@ func (in *Input) why(pair int) *whyView {
 		for _, warning := range x.Steady.Warnings {
 			s.Warnings = append(s.Warnings, boundedText(warning))
 		}
-		w.Warned += number(len(s.Warnings) > 0)
+		w.Warned += arith.One(len(s.Warnings) > 0)
 		w.Steady = append(w.Steady, s)
 	}
 	return w

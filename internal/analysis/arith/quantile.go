@@ -76,3 +76,21 @@ func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	return Spread{Median: Median(sorted), P5: Percentile(sorted, 5), P95: Percentile(sorted, 95)}
 }
+
+// MeanOf is the sum of the differences from the first value over their number, added to it, so that
+// equal values have exactly their own mean. It is the fast one; [Mean] is R's.
+func MeanOf(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v - values[0]
+	}
+	return values[0] + sum/float64(len(values))
+}
+
+// One is 1 if b, else 0.
+func One(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

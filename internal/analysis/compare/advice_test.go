@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/rig/must"
 )
@@ -63,7 +64,7 @@ func (p pilot) side(r *rand.Rand, key, n int, change float64) []reduced {
 type tally struct{ reached, all int }
 
 func (c *tally) add(reached bool) {
-	c.reached += number(reached)
+	c.reached += arith.One(reached)
 	c.all++
 }
 
@@ -110,7 +111,7 @@ func TestAdvice(t *testing.T) {
 					advised.add(reached)
 					quieter := 0
 					for _, sd := range c.sds {
-						quieter += number(sd < c.sds[i])
+						quieter += arith.One(sd < c.sds[i])
 					}
 					thirds[quieter*3/len(c.sds)].add(reached)
 				}

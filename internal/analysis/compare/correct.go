@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"krund/internal/analysis/arith"
 )
 
 // Correction is the way in which the p-values of a table are corrected for their number.
@@ -58,7 +60,7 @@ func (c Correction) withIntervals(family []hypothesis, alpha, share float64) flo
 	case BH: // false coverage rate of the intervals of what is rejected (Benjamini and Yekutieli 2005)
 		rejected := 0
 		for _, h := range family {
-			rejected += number(*h.corrected <= alpha)
+			rejected += arith.One(*h.corrected <= alpha)
 		}
 		level *= float64(max(rejected, 1))
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 )
 
@@ -161,12 +162,12 @@ func estimateOf(s sample, paired bool) estimate {
 		return e
 	}
 	x, y := e.scaled(s.before), e.scaled(s.after)
-	e.before, e.after = mean(x), mean(y)
+	e.before, e.after = arith.MeanOf(x), arith.MeanOf(y)
 	if paired {
 		for i := range y {
 			y[i] -= x[i]
 		}
-		e.after = e.before + mean(y)
+		e.after = e.before + arith.MeanOf(y)
 		e.variance, e.freedom, e.factor = variance(y), float64(len(y)-1), 1/float64(len(y))
 		return e
 	}
@@ -245,13 +246,13 @@ func differ(list []estimate) bool {
 	}
 	var ratios []float64
 	for _, list := range shared {
-		ratios = append(ratios, mean(list))
+		ratios = append(ratios, arith.MeanOf(list))
 	}
 	k := float64(len(ratios))
 	if k < 2 {
 		return false
 	}
-	return 2*tailOf(math.Abs(mean(ratios))/math.Sqrt(variance(ratios)/k), k-1) < level
+	return 2*tailOf(math.Abs(arith.MeanOf(ratios))/math.Sqrt(variance(ratios)/k), k-1) < level
 }
 
 // squeezeSides shrinks the variances of each side towards each other, and tests by Welch's test.
@@ -373,7 +374,7 @@ func all(list []Observation, is func(Observation) bool) bool {
 
 // variance is the unbiased estimate.
 func variance(values []float64) float64 {
-	center, sum := mean(values), 0.0
+	center, sum := arith.MeanOf(values), 0.0
 	for _, v := range values {
 		sum += (v - center) * (v - center)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
@@ -109,7 +110,7 @@ func (g *Groups) sides() error {
 	g.match()
 	pairs := 0
 	for _, m := range g.rows {
-		pairs += number(m.before != nil && m.after != nil)
+		pairs += arith.One(m.before != nil && m.after != nil)
 	}
 	if pairs == 0 {
 		return noGroups("no key of %s has a counterpart of %s: two keys are compared if they differ in the "+
@@ -213,7 +214,7 @@ func (g *Groups) blocks() bool {
 			}
 		}
 		for _, e := range m.after.pair.Executions {
-			n += number(e.Outcome == results.Completed && have[e.Block()])
+			n += arith.One(e.Outcome == results.Completed && have[e.Block()])
 		}
 		return n >= fewestRounds
 	})

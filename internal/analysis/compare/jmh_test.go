@@ -59,8 +59,8 @@ func few(t *testing.T, split func(*rand.Rand) []row) {
 			f, w := decide(rows, false, o), welchChanged(rows, o)
 			for _, i := range tenth {
 				changed++
-				found += number(f.rows[i].change(0, o) == Worse)
-				welch += number(w[i])
+				found += arith.One(f.rows[i].change(0, o) == Worse)
+				welch += arith.One(w[i])
 			}
 		}
 		t.Logf("a tenth of the keys changed by a factor of %v: found %.3f (Welch %.3f) of %d", factor,

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -221,10 +222,10 @@ func (g *levelGroups) describe(k *KeyLevels, residual estimate, level float64) {
 		weights[i]++
 		relative, low, high := g.contrast(weights, residual, level/machines)
 		k.Levels = append(k.Levels, MachineLevel{g.machines[i], len(g.logs[i]), relative, low, high})
-		if mean(g.logs[i]) > mean(g.logs[slowest]) {
+		if arith.MeanOf(g.logs[i]) > arith.MeanOf(g.logs[slowest]) {
 			slowest = i
 		}
-		if mean(g.logs[i]) < mean(g.logs[fastest]) {
+		if arith.MeanOf(g.logs[i]) < arith.MeanOf(g.logs[fastest]) {
 			fastest = i
 		}
 	}
@@ -240,7 +241,7 @@ func (g *levelGroups) contrast(weights []float64, e estimate, level float64) (
 	relative, low, high warmup.Real) {
 	e.before, e.after, e.factor = 0, 0, 0
 	for i, w := range weights {
-		e.after += w * mean(g.logs[i])
+		e.after += w * arith.MeanOf(g.logs[i])
 		e.factor += w * w / float64(len(g.logs[i]))
 	}
 	if e.ok && unlike(g.logs) {

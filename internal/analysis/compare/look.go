@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 )
 
@@ -21,7 +22,7 @@ func (r *Result) look(rows []row, o Options) Options {
 		if i < len(changes) {
 			looks = max(looks, changes[i].looks)
 		}
-		stages, again = max(stages, looks), again+number(looks > 1)
+		stages, again = max(stages, looks), again+arith.One(looks > 1)
 	}
 	if stages == 1 {
 		return o

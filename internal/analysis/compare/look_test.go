@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
@@ -94,10 +95,10 @@ func TestLooks(t *testing.T) {
 					}
 				}
 			}
-			full += number(count(decide(rows, false, o), o) > 0)
+			full += arith.One(count(decide(rows, false, o), o) > 0)
 			var result Result
 			o = result.look(rows, o)
-			late += number(count(decide(rows, false, o), o) > 0)
+			late += arith.One(count(decide(rows, false, o), o) > 0)
 		}
 		share := func(n int) float64 { return float64(n) / float64(tables) }
 		t.Logf("%d keys: %.3f at the first look, %.3f at either one; %.3f if both had all of the error", keys,

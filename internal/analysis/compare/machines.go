@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 )
 
@@ -56,7 +57,7 @@ func (e *estimate) within(s sample, machines []string) (ok bool) {
 		if len(x) > 0 && len(y) > 0 {
 			w := 1 / (1/float64(len(x)) + 1/float64(len(y)))
 			weights += w
-			weighted += w * (mean(y) - mean(x))
+			weighted += w * (arith.MeanOf(y) - arith.MeanOf(x))
 		}
 	}
 	if weights == 0 {
@@ -134,11 +135,11 @@ func welchOf(groups [][]float64) float64 {
 	weight := func(g []float64) float64 { return float64(len(g)) / variance(g) }
 	for _, g := range groups {
 		sum += weight(g)
-		weighted += weight(g) * mean(g)
+		weighted += weight(g) * arith.MeanOf(g)
 	}
 	between, lambda := 0.0, 0.0
 	for _, g := range groups {
-		d, rest := mean(g)-weighted/sum, 1-weight(g)/sum
+		d, rest := arith.MeanOf(g)-weighted/sum, 1-weight(g)/sum
 		between += weight(g) * d * d / (k - 1)
 		lambda += rest * rest / float64(len(g)-1)
 	}
@@ -163,7 +164,7 @@ func (e *estimate) machineEffect(s sample, paired bool) *MachineEffect {
 		x, y := e.scaled(own.before), e.scaled(own.after)
 		if len(x) > 0 {
 			levels = append(levels, x)
-			low, high = min(low, mean(x)), max(high, mean(x))
+			low, high = min(low, arith.MeanOf(x)), max(high, arith.MeanOf(x))
 		}
 		if len(x) > 0 && len(y) > 0 {
 			cells = append(cells, x, y)
@@ -195,7 +196,7 @@ func interaction(cells [][]float64) float64 {
 		inside += squaresOf(x) + squaresOf(y)
 		w := 1 / (1/float64(len(x)) + 1/float64(len(y)))
 		weights += w
-		weighted += w * (mean(y) - mean(x))
+		weighted += w * (arith.MeanOf(y) - arith.MeanOf(x))
 	}
 	k := len(cells) / 2
 	if k < 2 || n <= len(cells) || inside == 0 {
@@ -205,7 +206,7 @@ func interaction(cells [][]float64) float64 {
 	for i := 0; i < len(cells); i += 2 {
 		x, y := cells[i], cells[i+1]
 		w := 1 / (1/float64(len(x)) + 1/float64(len(y)))
-		d := mean(y) - mean(x) - weighted/weights
+		d := arith.MeanOf(y) - arith.MeanOf(x) - weighted/weights
 		between += w * d * d
 	}
 	freedom := float64(n - len(cells))

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
 )
@@ -91,7 +92,7 @@ func (g *Groups) placed() [][]placed {
 		if len(values) < 2 {
 			continue
 		}
-		center, sd := mean(values), math.Sqrt(variance(values))
+		center, sd := arith.MeanOf(values), math.Sqrt(variance(values))
 		for j, k := range executions {
 			b := block{number: pair.Executions[k].Number}
 			if s.Data.Blocked {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/key"
@@ -43,7 +44,7 @@ func TestFirstPlace(t *testing.T) {
 	wrong := 0
 	for range experiments {
 		f, ok := firstPlace(made(r, 0))
-		wrong += number(ok && f.P <= 0.05)
+		wrong += arith.One(ok && f.P <= 0.05)
 	}
 	must.Be(t, float64(wrong) <= experiments*0.05+3*math.Sqrt(experiments*0.05*0.95), wrong)
 	t.Log(wrong, "of", experiments)

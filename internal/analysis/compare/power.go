@@ -204,10 +204,3 @@ func (n Need) Detectable(executions int) float64 {
 	const alpha = 0.05
 	return math.Expm1(n.detectable(alpha, executions))
 }
-
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}

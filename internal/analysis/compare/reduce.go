@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/steady"
 	"krund/internal/analysis/warmup"
@@ -98,18 +99,9 @@ func shorth(values []float64) float64 {
 	sum, n := 0.0, 0
 	for i := range len(values) - half + 1 {
 		if values[i+half-1]-values[i] == shortest {
-			sum += mean(values[i : i+half])
+			sum += arith.MeanOf(values[i : i+half])
 			n++
 		}
 	}
 	return sum / float64(n)
-}
-
-// mean is computed from the first value, so that equal values have exactly their own mean.
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v - values[0]
-	}
-	return values[0] + sum/float64(len(values))
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/rig/must"
 )
@@ -56,9 +57,9 @@ func (l ladder) same(tables int, shift float64) (ofTables, ofKeys float64) {
 	for range tables {
 		f, n := decide(l.table(r, shift), false, o), 0
 		for i := range f.rows {
-			n += number(f.rows[i].change(0, o) == Same)
+			n += arith.One(f.rows[i].change(0, o) == Same)
 		}
-		wrong += number(n > 0)
+		wrong += arith.One(n > 0)
 		ofKeys += float64(n) / float64(tables*l.keys)
 	}
 	return float64(wrong) / float64(tables), ofKeys

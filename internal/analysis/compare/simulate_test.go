@@ -64,8 +64,8 @@ func (s scenario) run(n int, seed uint64) outcome {
 			for k := range f.rows {
 				if d := &f.rows[k]; d.steady.ok {
 					c.histogram[min(int(d.p*10), 9)]++
-					c.below5 += number(d.p < 0.05)
-					c.below1 += number(d.p < 0.01)
+					c.below5 += arith.One(d.p < 0.05)
+					c.below1 += arith.One(d.p < 0.01)
 				}
 			}
 		}
@@ -102,7 +102,7 @@ func multiplied(rows []row, factor float64) []row {
 func welchHolm(rows []row, o Options) int {
 	n := 0
 	for _, changed := range welchChanged(rows, o) {
-		n += number(changed)
+		n += arith.One(changed)
 	}
 	return n
 }
@@ -118,7 +118,7 @@ func welchChanged(rows []row, o Options) []bool {
 		e := estimate{n: len(s.before), m: len(s.after)}
 		x, y := e.scaled(s.before), e.scaled(s.after)
 		e.factor = 1/float64(e.n) + 1/float64(e.m)
-		e.before, e.after = mean(x), mean(y)
+		e.before, e.after = arith.MeanOf(x), arith.MeanOf(y)
 		v, w := variance(x), variance(y)
 		if v+w > 0 {
 			e.welch(v, w, float64(e.n-1), float64(e.m-1))
@@ -473,7 +473,7 @@ func TestDetectable(t *testing.T) {
 				one[i] = fresh[i]
 				g := decide(one, c.paired, o)
 				tests++
-				found += number(g.rows[i].change(0, o) == Worse)
+				found += arith.One(g.rows[i].change(0, o) == Worse)
 			}
 		}
 		share := float64(found) / float64(tests)
@@ -504,7 +504,7 @@ func TestBound(t *testing.T) {
 			}
 			Holm.adjust(family, 1)
 			for _, p := range corrected {
-				known += number(p <= o.alpha())
+				known += arith.One(p <= o.alpha())
 			}
 		}
 		share := func(n int) float64 { return float64(n) / c.keys / float64(simulatedTables) }

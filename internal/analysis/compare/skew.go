@@ -3,6 +3,8 @@ package compare
 import (
 	"math"
 	"slices"
+
+	"krund/internal/analysis/arith"
 )
 
 // skewedAtLeast raises the p-value of a key whose sides have different numbers of executions, and
@@ -20,7 +22,7 @@ func (e *estimate) skewedAtLeast(x, y []float64) {
 	}
 	var residuals []float64
 	for _, side := range [][]float64{x, y} {
-		m := mean(side)
+		m := arith.MeanOf(side)
 		for _, v := range side {
 			residuals = append(residuals, v-m)
 		}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 )
 
@@ -117,7 +118,7 @@ func (e *estimate) states(s sample, copied []Observation, paired bool, o Options
 	in := func(values []float64) []int {
 		high := 0
 		for _, v := range values {
-			high += number(v > g.Middle)
+			high += arith.One(v > g.Middle)
 		}
 		return []int{len(values) - high, high}
 	}
@@ -211,10 +212,10 @@ func jumpsOf(differences []float64) (j jumps, ok bool) {
 		return j, false
 	}
 	for _, d := range differences {
-		j.up += number(d >= sizes[cut])
-		j.down += number(-d >= sizes[cut])
+		j.up += arith.One(d >= sizes[cut])
+		j.down += arith.One(-d >= sizes[cut])
 	}
-	j.size = mean(sizes[cut:])
+	j.size = arith.MeanOf(sizes[cut:])
 	squares := squaresOf(sizes[cut:])
 	for _, v := range sizes[:cut] {
 		squares += v * v

@@ -1,6 +1,10 @@
 package compare
 
-import "math"
+import (
+	"math"
+
+	"krund/internal/analysis/arith"
+)
 
 // Summary counts the verdicts about a level, or about after. Smaller values are better.
 type Summary struct {
@@ -90,5 +94,5 @@ func geometric(logs []float64) float64 {
 	if len(logs) == 0 {
 		return math.NaN()
 	}
-	return math.Exp(mean(logs))
+	return math.Exp(arith.MeanOf(logs))
 }

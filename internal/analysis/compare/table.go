@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 )
 
@@ -77,7 +78,7 @@ func decide(rows []row, paired bool, o Options) family {
 	f.level, f.interval = levels.test, levels.interval
 	for i := range tests {
 		f.rows[i].tested, f.rows[i].states = tests[i], states[i]
-		f.steady += number(tests[i].steady.ok)
+		f.steady += arith.One(tests[i].steady.ok)
 	}
 	for i := range f.rows {
 		if d := &f.rows[i]; d.class != nil && d.class.Corrected <= o.alpha() {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"krund/internal/analysis/arith"
 )
 
 // ugly is a kind of table without a change, of data that a t test is not made for.
@@ -138,7 +140,7 @@ func TestSimulationsOfUglyData(t *testing.T) {
 			f := decide(u.table(random), u.blocks, o)
 			if count(f, o) > 0 {
 				wrong++
-				remarked += number(f.remarked(o))
+				remarked += arith.One(f.remarked(o))
 			}
 		}
 		low, high := Binomial(wrong, uglyRepetitions, 0.95)

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
 )
@@ -113,20 +114,11 @@ func differs(first, second []Execution, v Variation, stages int) string {
 	const most, all = 0.01, 0.05 // of a key, and of the table
 	level := min(most, all/float64(max(1, stages)))
 	n, m := v.units, max(1, float64(len(second))/v.PerBoot)
-	a, b := mean(logLevels(first)), mean(logLevels(second))
+	a, b := arith.MeanOf(logLevels(first)), arith.MeanOf(logLevels(second))
 	t := math.Abs(a-b) / (v.sd() * math.Sqrt(1/n+1/m))
 	if 2*(1-distuv.StudentsT{Sigma: 1, Nu: v.Freedom}.CDF(t)) >= level {
 		return ""
 	}
 	return fmt.Sprintf("the second stage differs by %s from the first: machine or program have changed",
 		compare.Percent(math.Expm1(math.Abs(b-a))))
-}
-
-// mean is exact for equal values, so that their variance is 0.
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v - values[0]
-	}
-	return values[0] + sum/float64(len(values))
 }

@@ -70,7 +70,7 @@ func variationOf(list []Execution) (v Variation, why string) {
 	}
 	means, within, n := make([]float64, len(groups)), 0.0, 0.0
 	for i, g := range groups {
-		means[i] = mean(g)
+		means[i] = arith.MeanOf(g)
 		n += float64(len(g))
 		for _, x := range g {
 			within += square(x - means[i])
@@ -135,9 +135,9 @@ func (v Variation) center(list []Execution) (center, units float64) {
 	}
 	means := make([]float64, len(groups))
 	for i, g := range groups {
-		means[i] = mean(g)
+		means[i] = arith.MeanOf(g)
 	}
-	return mean(means), float64(len(groups)) / perUnit
+	return arith.MeanOf(means), float64(len(groups)) / perUnit
 }
 
 func logLevels(list []Execution) []float64 {
@@ -181,7 +181,7 @@ func root(variance float64) warmup.Real { return warmup.Real(math.Sqrt(max(0, va
 
 // varianceOf is the unbiased estimate.
 func varianceOf(values []float64) float64 {
-	mean, sum := mean(values), 0.0
+	mean, sum := arith.MeanOf(values), 0.0
 	for _, v := range values {
 		sum += square(v - mean)
 	}

@@ -115,7 +115,7 @@ func levelsOf(executions []Execution) *Levels {
 	for i := range executions {
 		if level := executions[i].Level; level != nil {
 			values = append(values, level.Value)
-			l.Steady += number(level.Rule == steady.SteadyState)
+			l.Steady += arith.One(level.Rule == steady.SteadyState)
 		}
 	}
 	if len(values) == 0 {

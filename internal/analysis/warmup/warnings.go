@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/results"
@@ -80,7 +81,7 @@ func pairWarnings(w *prepared, p Parameters) []Warning {
 	if done < all {
 		others, text := 0, ""
 		for i := range r.Executions {
-			others += number(r.Executions[i].Outcome == string(dataset.OtherPrograms))
+			others += arith.One(r.Executions[i].Outcome == string(dataset.OtherPrograms))
 		}
 		if others > 0 {
 			text = fmt.Sprintf("%d with other programs, ", others)
@@ -171,27 +172,20 @@ func countWeak(w *prepared, p Parameters) weak {
 		if e.Status != Analysed {
 			continue
 		}
-		c.short += number(e.Iterations < fewIterations)
-		c.dependent += number(anySegment(e, func(s *Segment) bool { return s.Dependent }))
+		c.short += arith.One(e.Iterations < fewIterations)
+		c.dependent += arith.One(anySegment(e, func(s *Segment) bool { return s.Dependent }))
 		if w.series[i].unit == dataset.Seconds {
-			c.zero += number(hasZero(w.series[i].values))
+			c.zero += arith.One(hasZero(w.series[i].values))
 		}
 		if p.Mode == classify.Paper {
-			c.below += number(!p.Delta.Percent && e.Segments[len(e.Segments)-1].Mean < p.Delta.Value &&
+			c.below += arith.One(!p.Delta.Percent && e.Segments[len(e.Segments)-1].Mean < p.Delta.Value &&
 				w.series[i].unit == dataset.Seconds)
-			c.rounded += number(len(e.Segments) > 1 && anySegment(e, func(s *Segment) bool {
+			c.rounded += arith.One(len(e.Segments) > 1 && anySegment(e, func(s *Segment) bool {
 				return s.Variance < s.Mean*s.Mean*roundingVariance
 			}))
 		}
 	}
 	return c
-}
-
-func number(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // longest is the number of iterations of the longest execution.

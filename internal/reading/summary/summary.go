@@ -189,23 +189,7 @@ func spread(values []float64) *Spread {
 	}
 	sorted := slices.Sorted(slices.Values(values))
 	return &Spread{
-		Min: sorted[0], Median: arith.Median(sorted), Mean: mean(sorted),
+		Min: sorted[0], Median: arith.Median(sorted), Mean: arith.Mean(sorted),
 		P95: arith.Percentile(sorted, 95), Max: sorted[len(sorted)-1],
 	}
-}
-
-// mean uses Neumaier's compensated summation, so that millions of values of the same magnitude lose
-// no digits.
-func mean(values []float64) float64 {
-	sum, lost := 0.0, 0.0
-	for _, v := range values {
-		t := sum + v
-		if math.Abs(sum) >= math.Abs(v) {
-			lost += (sum - t) + v
-		} else {
-			lost += (v - t) + sum
-		}
-		sum = t
-	}
-	return (sum + lost) / float64(len(values))
 }
