@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"krund/internal/display"
 )
 
 // valueNames are the values of flags by their type (pflag.Value).
@@ -67,8 +69,7 @@ type choice struct {
 
 func (c choice) Set(text string) error {
 	if !slices.Contains(c.of, text) {
-		last := len(c.of) - 1
-		return fmt.Errorf("must be %s or %s, not %q", strings.Join(c.of[:last], ", "), c.of[last], text)
+		return fmt.Errorf("must be %s, not %q", display.Or(c.of), text)
 	}
 	*c.value = text
 	return nil

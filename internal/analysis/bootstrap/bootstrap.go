@@ -31,6 +31,7 @@ import (
 
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/parallel"
+	"krund/internal/display"
 )
 
 // Scheme selects how executions are combined: see the package comment.
@@ -42,31 +43,17 @@ const (
 	Nested
 )
 
-// String returns the scheme's name in outputs.
-func (s Scheme) String() string {
-	if s == Nested {
-		return "nested"
-	}
-	return "pooled"
-}
+var schemeNames = []string{Pooled: "pooled", Nested: "nested"}
 
-// ParseScheme parses "pooled" or "nested".
-func ParseScheme(s string) (Scheme, error) {
-	switch s {
-	case "pooled":
-		return Pooled, nil
-	case "nested":
-		return Nested, nil
-	}
-	return 0, fmt.Errorf("unknown bootstrap scheme %q; write pooled or nested", s)
-}
+// String returns the name in outputs.
+func (s Scheme) String() string { return schemeNames[s] }
 
 // MarshalText returns the text of String.
 func (s Scheme) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText parses text with ParseScheme.
+// UnmarshalText parses the name.
 func (s *Scheme) UnmarshalText(text []byte) (err error) {
-	*s, err = ParseScheme(string(text))
+	*s, err = display.Word[Scheme]("bootstrap scheme", string(text), schemeNames)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/parallel"
+	"krund/internal/display"
 )
 
 // Index selects how the indexes of a hierarchical resample are drawn.
@@ -21,24 +22,15 @@ const (
 	PA
 )
 
-// ParseIndex parses "uniform" or "pa".
+var indexNames = []string{Uniform: "uniform", PA: "pa"}
+
+// ParseIndex parses the name of a method.
 func ParseIndex(s string) (Index, error) {
-	switch s {
-	case "uniform":
-		return Uniform, nil
-	case "pa":
-		return PA, nil
-	}
-	return 0, fmt.Errorf("unknown sampling method %q; write uniform or pa", s)
+	return display.Word[Index]("sampling method", s, indexNames)
 }
 
 // String returns the name of the method.
-func (x Index) String() string {
-	if x == PA {
-		return "pa"
-	}
-	return "uniform"
-}
+func (x Index) String() string { return indexNames[x] }
 
 // Tables caches what PA needs for each length. NewHierarchy fills it; it must not be used by
 // several goroutines at once. Nil is allowed.

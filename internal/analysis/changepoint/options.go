@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"krund/internal/display"
 )
 
 // Cost is the goodness of fit of one segment: minus twice the log-likelihood, up to a constant,
@@ -25,20 +27,13 @@ const (
 	EmpiricalDistribution
 )
 
-var costNames = [...]string{MeanVariance: "meanvar", Mean: "mean", EmpiricalDistribution: "ed"}
+var costNames = []string{MeanVariance: "meanvar", Mean: "mean", EmpiricalDistribution: "ed"}
 
-// String returns the name that ParseCost parses.
+// String returns the name in outputs, which ParseCost parses.
 func (c Cost) String() string { return costNames[c] }
 
-// ParseCost parses "meanvar", "mean" or "ed".
-func ParseCost(s string) (Cost, error) {
-	for c, name := range costNames {
-		if s == name {
-			return Cost(c), nil
-		}
-	}
-	return 0, fmt.Errorf("unknown cost %q; write meanvar, mean or ed", s)
-}
+// ParseCost parses the name of a value.
+func ParseCost(s string) (Cost, error) { return display.Word[Cost]("cost", s, costNames) }
 
 // MarshalText returns the text of String.
 func (c Cost) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
@@ -64,31 +59,17 @@ const (
 	Stable
 )
 
-// String returns the name that ParseArithmetic parses.
-func (a Arithmetic) String() string {
-	if a == Stable {
-		return "stable"
-	}
-	return "r"
-}
+var arithmeticNames = []string{AsR: "r", Stable: "stable"}
 
-// ParseArithmetic parses "r" or "stable".
-func ParseArithmetic(s string) (Arithmetic, error) {
-	switch s {
-	case "r":
-		return AsR, nil
-	case "stable":
-		return Stable, nil
-	}
-	return 0, fmt.Errorf("unknown arithmetic %q; write r or stable", s)
-}
+// String returns the name in outputs.
+func (a Arithmetic) String() string { return arithmeticNames[a] }
 
 // MarshalText returns the text of String.
 func (a Arithmetic) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText parses text with ParseArithmetic.
+// UnmarshalText parses the name.
 func (a *Arithmetic) UnmarshalText(text []byte) (err error) {
-	*a, err = ParseArithmetic(string(text))
+	*a, err = display.Word[Arithmetic]("arithmetic", string(text), arithmeticNames)
 	return err
 }
 

@@ -7,10 +7,10 @@
 package classify
 
 import (
-	"fmt"
 	"math"
 
 	"krund/internal/analysis/changepoint"
+	"krund/internal/display"
 )
 
 // Class is the class of one process execution. The strings are the study's.
@@ -50,24 +50,13 @@ const (
 	Relative
 )
 
-// String returns the name that ParseMode parses.
-func (m Mode) String() string {
-	if m == Relative {
-		return "relative"
-	}
-	return "paper"
-}
+var modeNames = []string{Paper: "paper", Relative: "relative"}
 
-// ParseMode parses "paper" or "relative".
-func ParseMode(s string) (Mode, error) {
-	switch s {
-	case "paper":
-		return Paper, nil
-	case "relative":
-		return Relative, nil
-	}
-	return 0, fmt.Errorf("unknown mode %q; write paper or relative", s)
-}
+// String returns the name in outputs, which ParseMode parses.
+func (m Mode) String() string { return modeNames[m] }
+
+// ParseMode parses the name of a value.
+func ParseMode(s string) (Mode, error) { return display.Word[Mode]("mode", s, modeNames) }
 
 // MarshalText returns the text of String.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }

@@ -18,6 +18,7 @@ import (
 	"math"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/display"
 )
 
 // The parameters of the study.
@@ -42,24 +43,13 @@ const (
 	Traini             // FindUnion
 )
 
-// String returns the name that ParseRule parses.
-func (r Rule) String() string {
-	if r == Traini {
-		return "traini"
-	}
-	return "study"
-}
+var ruleNames = []string{Study: "study", Traini: "traini"}
 
-// ParseRule parses "study" or "traini".
-func ParseRule(s string) (Rule, error) {
-	switch s {
-	case "study":
-		return Study, nil
-	case "traini":
-		return Traini, nil
-	}
-	return 0, fmt.Errorf("unknown outlier rule %q; write study or traini", s)
-}
+// String returns the name in outputs, which ParseRule parses.
+func (r Rule) String() string { return ruleNames[r] }
+
+// ParseRule parses the name of a value.
+func ParseRule(s string) (Rule, error) { return display.Word[Rule]("outlier rule", s, ruleNames) }
 
 // MarshalText returns the text of String.
 func (r Rule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

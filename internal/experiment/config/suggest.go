@@ -2,7 +2,6 @@ package config
 
 import (
 	"slices"
-	"strings"
 
 	"krund/internal/display"
 )
@@ -13,11 +12,7 @@ func orList(names []string) string {
 	for i, name := range names {
 		quoted[i] = `"` + name + `"`
 	}
-	last := len(quoted) - 1
-	if last < 1 {
-		return strings.Join(quoted, "")
-	}
-	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	return display.Or(quoted)
 }
 
 // didYouMean returns advice for an unknown name: the nearest known name, all known names if there
