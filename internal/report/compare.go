@@ -29,15 +29,12 @@ func CompareTable(r *compare.Result) Table {
 		Caption: compareCaption(r),
 		Label:   "tab:compare",
 		Narrow:  compareWidth,
-		Columns: []TableColumn{
-			{"Key", false}, {"Verdict", false}, {"After/before", true}, {"Before", true},
-			{"Detectable", true}, {"p", true}, {"Class", false},
-		},
+		Columns: []string{"Key", "Verdict", ">After/before", ">Before", ">Detectable", ">p", "Class"},
 	}
 	if r.NullArm != nil {
-		t.Columns = append(t.Columns, TableColumn{"Null arm", true})
+		t.Columns = append(t.Columns, ">Null arm")
 	}
-	t.Columns = append(t.Columns, TableColumn{fmt.Sprintf("First %d, after/before", r.FirstIterations), true})
+	t.Columns = append(t.Columns, fmt.Sprintf(">First %d, after/before", r.FirstIterations))
 	for i := range r.Changes {
 		t.Rows = append(t.Rows, compareRow(r, &r.Changes[i]))
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"krund/internal/analysis/arith"
 )
 
 // latexHead lists the packages to load, and defines the bar that holds the median, which is red in
@@ -21,12 +23,9 @@ func (t *Table) latex() string {
 	align := ""
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		names[i] = latexText(c.Name)
-		if c.Right {
-			align += "r"
-		} else {
-			align += "l"
-		}
+		name, right := head(c)
+		names[i] = latexText(name)
+		align += "lr"[arith.One(right):][:1]
 	}
 	fmt.Fprintf(&b, "\\begin{longtable}{%s}\n\\caption{%s\\label{%s}}\\\\\n\\toprule\n%s "+
 		"\\\\\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n",

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -31,18 +32,15 @@ type Table struct {
 	First   string   // sentences before the caption, with a space at the end; "": none
 	Answers []string // what the table says, in sentences without periods
 	Caption string
-	Narrow  int    // columns of a terminal that the text fits; 0: any
-	Label   string // of LaTeX
-	Columns []TableColumn
+	Narrow  int      // columns of a terminal that the text fits; 0: any
+	Label   string   // of LaTeX
+	Columns []string // heads; ">" before one makes the column flush right, as numbers are
 	Rows    [][]Cell
 	Notes   []string // notes below: what weakens the results, and what signs mean
 }
 
-// TableColumn is a column's header. Right-aligned columns hold numbers.
-type TableColumn struct {
-	Name  string
-	Right bool
-}
+// head returns the head of a column without its mark, and whether that is flush right.
+func head(column string) (name string, right bool) { return strings.CutPrefix(column, ">") }
 
 // Cell is text, or a list of classes, or a thumbnail.
 type Cell struct {
@@ -70,11 +68,9 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
 			len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
 		Label: "tab:warmup",
-		Columns: []TableColumn{
-			{"Benchmark", false}, {"VM", false}, {"Variant", false}, {"Executions", true}, {"Class", false},
-			{"Steady iter (#)", true}, {"", false}, {"Steady time", true}, {"S" +
-				performanceHead(doc.Parameters)[1:], true}, {"", false},
-			{"Median", true}, {"Mean", true},
+		Columns: []string{
+			"Benchmark", "VM", "Variant", ">Executions", "Class", ">Steady iter (#)", "", ">Steady time",
+			">S" + performanceHead(doc.Parameters)[1:], "", ">Median", ">Mean",
 		},
 	}
 	for _, r := range Rows(doc) {
@@ -98,8 +94,7 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 func ShareTable(doc *warmup.Document) Table {
 	t := Table{
 		Caption: "Classes of " + doc.Source.Name, Label: "tab:classes",
-		Columns: []TableColumn{{"", false}, {"Class", false}, {"Keys", true}, {"", true},
-			{"Executions", true}, {"", true}},
+		Columns: []string{"", "Class", ">Keys", ">", ">Executions", ">"},
 	}
 	pairs, executions := classified(doc)
 	for _, s := range ClassRows(doc) {
@@ -146,10 +141,6 @@ func (t *Table) text() string {
 	var columns []string
 	rows := make([][]string, len(t.Rows))
 	for i, c := range t.Columns {
-		name := c.Name
-		if c.Right {
-			name = ">" + name
-		}
 		empty := t.Narrow > 0 && len(columns) > 0 // such a column would be a table of its own below
 		for _, row := range t.Rows {
 			empty = empty && (i >= len(row) || row[i].plainText() == "")
@@ -157,7 +148,7 @@ func (t *Table) text() string {
 		if empty {
 			continue
 		}
-		columns = append(columns, name)
+		columns = append(columns, c)
 		for k, row := range t.Rows {
 			if i < len(row) {
 				rows[k] = append(rows[k], display.Middle(row[i].plainText(), most))
@@ -206,18 +197,13 @@ func (t *Table) captions() string {
 func (t *Table) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.captions()))
+	under := ""
 	for _, c := range t.Columns {
-		b.WriteString("| " + c.Name + " ")
+		name, right := head(c)
+		b.WriteString("| " + name + " ")
+		under += "|---" + strings.Repeat(":", arith.One(right))
 	}
-	b.WriteString("|\n")
-	for _, c := range t.Columns {
-		if c.Right {
-			b.WriteString("|---:")
-		} else {
-			b.WriteString("|---")
-		}
-	}
-	b.WriteString("|\n")
+	b.WriteString("|\n" + under + "|\n")
 	for _, row := range t.Rows {
 		for _, c := range row {
 			text := escapeMarkdown(c.plainText())
@@ -242,7 +228,8 @@ func (t *Table) html() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<table>\n<caption>%s</caption>\n<thead><tr>", escapeXML(t.captions()))
 	for _, c := range t.Columns {
-		fmt.Fprintf(&b, `<th scope="col">%s</th>`, escapeXML(c.Name))
+		name, _ := head(c)
+		fmt.Fprintf(&b, `<th scope="col">%s</th>`, escapeXML(name))
 	}
 	b.WriteString("</tr></thead>\n<tbody>\n")
 	for _, row := range t.Rows {
@@ -255,7 +242,7 @@ func (t *Table) html() string {
 			case c.Histogram != nil:
 				text = string(htmlThumbnail(c.Histogram, "Number", Number))
 			}
-			if t.Columns[i].Right {
+			if _, right := head(t.Columns[i]); right {
 				open = `<td style="text-align:right">`
 			}
 			b.WriteString(open + text + "</td>")
