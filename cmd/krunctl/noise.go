@@ -44,6 +44,11 @@ func (a *app) noise(ctx context.Context, o checkOptions) error {
 	}
 	file := ""
 	if o.output != "" {
+		earlier, err := noise.Earlier(a.fsys, o.output, c)
+		if err != nil {
+			return err
+		}
+		c.Boots = certificate.Boots(c, earlier)
 		if file, err = noise.Store(a.fsys, o.output, c); err != nil {
 			return err
 		}

@@ -126,11 +126,17 @@ var workSoftirqs = []string{"NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET"}
 // interrupt if it is long; the rest is unknown.
 func sources(cpu int, s spun, threads []Source, recorded bool, before, after reading) []Source {
 	list := slices.Clone(threads)
-	rest := s.preemptedTime.Nanoseconds()
+	rest, stolen := s.preemptedTime.Nanoseconds(), int64(0)
 	for _, t := range list {
 		rest -= t.NS
 	}
+	if after.steal[cpu] > before.steal[cpu] {
+		stolen = int64(after.steal[cpu]-before.steal[cpu]) * (time.Second.Nanoseconds() / host.TicksPerSecond)
+	}
 	list = list[:min(len(list), mostThreads)]
+	if recorded {
+		rest -= stolen // at most: what was stolen in other gaps is not known apart
+	}
 	if rest > s.preemptedTime.Nanoseconds()/10 {
 		name := "(ended, moved on, or stopped by a hypervisor)"
 		if recorded {
@@ -138,9 +144,8 @@ func sources(cpu int, s spun, threads []Source, recorded bool, before, after rea
 		}
 		list = append(list, Source{"thread", name, 0, rest})
 	}
-	if steal := after.steal[cpu] - before.steal[cpu]; after.steal[cpu] > before.steal[cpu] {
-		list = append(list, Source{"hypervisor", "time stolen by other machines of the host", 0,
-			int64(steal) * (time.Second.Nanoseconds() / host.TicksPerSecond)})
+	if stolen > 0 {
+		list = append(list, Source{"hypervisor", "time stolen by other machines of the host", 0, stolen})
 	}
 	interrupts := countsOf("interrupt", after.interrupts, before.interrupts, cpu)
 	softirqs := countsOf("softirq", after.softirqs, before.softirqs, cpu)

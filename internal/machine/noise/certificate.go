@@ -35,6 +35,21 @@ type Certificate struct {
 	Controlled  *Measurement      `json:"controlled"` // with the study's settings; null if not measured
 	// what the settings do to the time of the fixed program; null without Controlled or a floor
 	Effect *Effect `json:"effect"`
+	// what differs between boots, from this certificate and earlier ones; null from too few boots
+	Boots *Boots `json:"boots"`
+}
+
+// Boots is the variation of the fixed program between boots of the unchanged machine, each with a
+// certificate. Where an experiment reboots before each execution, it sees Total.
+type Boots struct {
+	Boots   int     `json:"boots"`
+	Since   string  `json:"since"`    // date of the oldest of these certificates
+	SDLog   float64 `json:"sd_log"`   // between boots, without what executions in one boot differ
+	Total   float64 `json:"sd_total"` // of executions in one boot each
+	SDLow   float64 `json:"sd_low"`   // the 95 % interval of Total
+	SDHigh  float64 `json:"sd_high"`
+	Percent float64 `json:"percent"` // smallest change found with 10 executions, each in its own boot
+	High    float64 `json:"high"`    // at the upper end of the interval
 }
 
 // A Measurement is one half of a certificate.
@@ -66,10 +81,14 @@ func (c Certificate) Summary(at time.Time) string {
 	}
 	text := fmt.Sprintf("noise certificate of %s%s: %.3g %% of the time lost",
 		c.Date.UTC().Format("2006-01-02"), age, 100*m.Lost())
+	if b := c.Boots; b != nil && m.Floor != nil {
+		return text + fmt.Sprintf(", at best %.2g %% detectable with %d executions of %s, each in its own "+
+			"boot (%d boots)", max(b.Percent, b.High), SummaryAt, m.Floor.Benchmark, b.Boots)
+	}
 	if m.Floor != nil {
 		for _, d := range m.Floor.Detectable {
-			if d.Executions == summaryAt {
-				text += fmt.Sprintf(", at best %.2g %% detectable with %d executions of %s",
+			if d.Executions == SummaryAt {
+				text += fmt.Sprintf(", at best %.2g %% detectable with %d executions of %s in one boot",
 					max(d.Percent, d.High), d.Executions, m.Floor.Benchmark)
 			}
 		}
@@ -121,8 +140,8 @@ func Merge(list []Census) Census {
 	return all
 }
 
-// summaryAt is the number of executions whose detectable change Summary has.
-const summaryAt = 10
+// SummaryAt is the number of executions whose detectable change Summary has.
+const SummaryAt = 10
 
 // A Floor is the variation of a fixed program that is executed again and again (A/A).
 type Floor struct {
@@ -223,6 +242,15 @@ func Parse(data []byte) (Certificate, error) {
 			return c, errors.New("a number in it is impossible")
 		}
 	}
+	if b := c.Boots; b != nil {
+		ok := b.Boots > 0
+		for _, v := range []float64{b.SDLog, b.Total, b.SDLow, b.SDHigh, b.Percent, b.High} {
+			ok = ok && finite(v)
+		}
+		if !ok {
+			return c, errors.New("a number in it is impossible")
+		}
+	}
 	if e := c.Effect; e != nil && !(e.Low > 0 && e.Ratio >= e.Low && e.High >= e.Ratio &&
 		e.High < math.MaxFloat64) {
 		return c, errors.New("a number in it is impossible")
@@ -230,9 +258,10 @@ func Parse(data []byte) (Certificate, error) {
 	return c, nil
 }
 
+func finite(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
+
 // valid reports whether all numbers are possible ones.
 func (m Measurement) valid() bool {
-	positive := func(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
 	for _, c := range m.Census.CPUs {
 		if c.TimeNS <= 0 || c.LostNS < 0 || c.LostNS > c.TimeNS || c.Gaps < 0 || c.LongestNS < 0 ||
 			c.PeriodNS < 0 {
@@ -242,22 +271,56 @@ func (m Measurement) valid() bool {
 	if m.Floor == nil {
 		return true
 	}
-	ok := positive(m.Floor.MeanNS) && positive(m.Floor.SDLog) && positive(m.Floor.SDLow) &&
-		positive(m.Floor.SDHigh)
+	ok := finite(m.Floor.MeanNS) && finite(m.Floor.SDLog) && finite(m.Floor.SDLow) &&
+		finite(m.Floor.SDHigh)
 	for _, d := range m.Floor.Detectable {
-		ok = ok && positive(d.Percent) && positive(d.High) && d.Executions > 0
+		ok = ok && finite(d.Percent) && finite(d.High) && d.Executions > 0
 	}
 	return ok
 }
 
+// mostBoots is how many certificates Earlier reads.
+const mostBoots = 100
+
+// Earlier returns the newest certificate of each other boot of the same unchanged machine, measured
+// by the same version of krund with the same program; the newest first.
+func Earlier(fsys durable.FS, dir string, c Certificate) ([]Certificate, error) {
+	names, err := certificates(fsys, dir)
+	if err != nil || c.Plain.Floor == nil {
+		return nil, err
+	}
+	var list []Certificate
+	seen := map[string]bool{c.BootID: true}
+	for _, name := range names[:min(len(names), mostBoots)] {
+		old, err := Read(fsys, filepath.Join(dir, name))
+		if f := old.Plain.Floor; err != nil || seen[old.BootID] || old.Host != c.Host ||
+			old.Krund != c.Krund || f == nil || f.Benchmark != c.Plain.Floor.Benchmark ||
+			f.Iterations != c.Plain.Floor.Iterations || f.MeanNS <= 0 || f.Executions < 1 ||
+			len(Changed(old, c.Fingerprint)) > 0 {
+			continue // of another state, or damaged: it says nothing about this one
+		}
+		list, seen[old.BootID] = append(list, old), true
+	}
+	return list, nil
+}
+
 // Newest returns the path of the newest certificate in a directory; "" if there is none.
 func Newest(fsys durable.FS, dir string) (string, error) {
+	names, err := certificates(fsys, dir)
+	if err != nil || len(names) == 0 {
+		return "", err
+	}
+	return filepath.Join(dir, names[0]), nil
+}
+
+// certificates returns the names of the certificates in a directory, the newest first.
+func certificates(fsys durable.FS, dir string) ([]string, error) {
 	entries, err := fsys.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return nil, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look for certificates: %w", err)
+		return nil, fmt.Errorf("look for certificates: %w", err)
 	}
 	var names []string
 	for _, e := range entries {
@@ -265,8 +328,7 @@ func Newest(fsys durable.FS, dir string) (string, error) {
 			names = append(names, e.Name())
 		}
 	}
-	if len(names) == 0 {
-		return "", nil
-	}
-	return filepath.Join(dir, slices.Max(names)), nil
+	slices.Sort(names)
+	slices.Reverse(names)
+	return names, nil
 }

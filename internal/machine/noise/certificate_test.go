@@ -42,7 +42,7 @@ func TestStoreAndRead(t *testing.T) {
 	got, err := Read(fsys, file)
 	must.Be(t, err == nil && reflect.DeepEqual(got, later), got, err, later)
 	const summary = "noise certificate of 2026-11-22: 0.2 % of the time lost, at best 2.4 % detectable " +
-		"with 10 executions of nbody:C"
+		"with 10 executions of nbody:C in one boot"
 	if got.Summary(time.Time{}) != summary {
 		t.Errorf("%q, want %q", got.Summary(time.Time{}), summary)
 	}
@@ -87,4 +87,31 @@ func FuzzParse(f *testing.F) {
 		}
 		_ = c.Summary(time.Time{})
 	})
+}
+
+// TestEarlier: one certificate of each other boot, of the same machine and program only.
+func TestEarlier(t *testing.T) {
+	fsys := crashfs.New("/var")
+	now := certificate()
+	at := 0
+	for _, change := range []func(*Certificate){
+		func(c *Certificate) { c.BootID = "1" },
+		func(c *Certificate) { c.BootID = "1" },
+		func(c *Certificate) { c.BootID = "2" },
+		func(*Certificate) {}, // of this boot
+		func(c *Certificate) { c.BootID, c.Host = "3", "other" },
+		func(c *Certificate) { c.BootID, c.Krund = "4", "0" },
+		func(c *Certificate) { c.BootID, c.Plain.Floor = "5", nil },
+		func(c *Certificate) { c.BootID, c.Fingerprint = "6", map[string]string{"cpu.model": "Y"} },
+	} {
+		c := certificate()
+		at--
+		c.Date = now.Date.Add(time.Duration(at) * time.Hour)
+		change(&c)
+		must.Get(Store(fsys, "/var/noise", c))(t)
+	}
+	list := must.Get(Earlier(fsys, "/var/noise", now))(t)
+	must.Be(t, len(list) == 2 && list[0].BootID == "1" && list[1].BootID == "2", list)
+	now.Plain.Floor = nil
+	must.Equal(t, len(must.Get(Earlier(fsys, "/var/noise", now))(t)), 0, "without a floor")
 }

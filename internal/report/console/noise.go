@@ -78,14 +78,24 @@ func censusRow(c noise.CPU) []string {
 		strings.Join(names, "; ")}
 }
 
+// bootsText says what reboots add to the floor.
+func bootsText(b *noise.Boots) string {
+	if b == nil {
+		return "Reboots add to it: certificates of 3 boots tell how much"
+	}
+	return fmt.Sprintf("Boots differ, too: from %d of them since %s, sd of executions in a boot each is\n"+
+		"%.2f %% (%.2f-%.2f), sd of boots alone %.2f %%; then n = %d finds %.2g %% (%.2g)", b.Boots, b.Since,
+		100*b.Total, 100*b.SDLow, 100*b.SDHigh, 100*b.SDLog, noise.SummaryAt, b.Percent, b.High)
+}
+
 func (out *Console) printFloor(c noise.Certificate) {
 	f := c.Plain.Floor
 	if f == nil {
 		return
 	}
 	out.print("\nNoise floor: %d executions of %s in one boot, %d iterations each; smallest change found "+
-		"with n\nexecutions on each side, in brackets if sd is at the upper end of its 95 %% interval. "+
-		"Reboots add to it.\n", f.Executions, f.Benchmark, f.Iterations)
+		"with n\nexecutions on each side, in brackets if sd is at the upper end of its 95 %% "+
+		"interval.\n%s.\n", f.Executions, f.Benchmark, f.Iterations, bootsText(c.Boots))
 	columns := []string{"settings", ">mean", ">sd"}
 	for _, d := range f.Detectable {
 		columns = append(columns, fmt.Sprintf(">n = %d", d.Executions))

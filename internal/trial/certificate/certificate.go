@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +96,41 @@ func (n *Run) Certificate(ctx context.Context) (c noise.Certificate, err error) 
 	c.Controlled = &second
 	c.Effect, err = effect(plain, controlled)
 	return c, err
+}
+
+// leastBoots is the least number of boots that say how much they differ: the upper end of the
+// interval is then six times the deviation.
+const leastBoots = 3
+
+// Boots returns what differs between boots, from a certificate and those of earlier boots; nil if
+// they are too few. The variance of the boots' means is that between boots, and a part of that
+// between executions (Searle, Casella and McCulloch 1992, section 3.6: the analysis of variance of
+// one random factor).
+func Boots(c noise.Certificate, earlier []noise.Certificate) *noise.Boots {
+	all := append([]noise.Certificate{c}, earlier...)
+	n := float64(len(all))
+	if len(all) < leastBoots || c.Plain.Floor == nil {
+		return nil
+	}
+	var mean, within, between, expected float64
+	for _, one := range all {
+		f := one.Plain.Floor
+		mean += math.Log(f.MeanNS) / n
+		within += f.SDLog * f.SDLog / n
+		expected += f.SDLog * f.SDLog / float64(f.Executions) / n
+	}
+	for _, one := range all {
+		off := math.Log(one.Plain.Floor.MeanNS) - mean
+		between += off * off / (n - 1)
+	}
+	between = max(between-expected, 0)
+	b := &noise.Boots{Boots: len(all), Since: all[len(all)-1].Date.UTC().Format(time.DateOnly),
+		SDLog: math.Sqrt(between), Total: math.Sqrt(between + within)}
+	total := compare.NoiseFloor{SDLog: b.Total}
+	b.SDLow, b.SDHigh = total.Interval(len(all))
+	b.Percent = 100 * total.Detectable(noise.SummaryAt)
+	b.High = 100 * compare.NoiseFloor{SDLog: b.SDHigh}.Detectable(noise.SummaryAt)
+	return b
 }
 
 // leastInBlock is the least number of executions of a block.

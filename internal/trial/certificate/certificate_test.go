@@ -2,13 +2,16 @@ package certificate
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
+	"time"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/noise"
 	"krund/rig/must"
 )
 
@@ -52,5 +55,42 @@ func TestFloorOf(t *testing.T) {
 	must.Be(t, err == nil && e.Pairs == 2 && math.Abs(e.Ratio-1/1.1) < 1e-12 && e.High-e.Low < 1e-12, e, err)
 	if e, err := effect([]block{{}}, []block{{}}); e != nil || err != nil {
 		t.Errorf("without executions: %v, %v", e, err)
+	}
+}
+
+// boot is a certificate whose executions have this mean and deviation.
+func boot(logMean, sd float64) noise.Certificate {
+	return noise.Certificate{Date: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), Plain: noise.Measurement{
+		Floor: &noise.Floor{MeanNS: 1e6 * math.Exp(logMean), SDLog: sd, Executions: 10}}}
+}
+
+// TestBoots: the analysis of variance by hand, and by simulation the share of intervals that have
+// the deviation of executions in a boot each.
+func TestBoots(t *testing.T) {
+	must.Be(t, Boots(boot(0, 0.01), []noise.Certificate{boot(0, 0.01)}) == nil, "two boots")
+	b := Boots(boot(0, 0.01), []noise.Certificate{boot(0.02, 0.01), boot(-0.02, 0.01)})
+	// (0.02^2 + 0.02^2)/2 - 0.01^2/10 = 3.9e-4 between boots, and 1e-4 within one
+	must.Be(t, b.Boots == 3 && math.Abs(b.SDLog-math.Sqrt(3.9e-4)) < 1e-9 &&
+		math.Abs(b.Total-math.Sqrt(4.9e-4)) < 1e-9 && b.SDLow < b.Total && b.High > b.Percent, b)
+	random := rand.New(rand.NewPCG(1, 2))
+	const within, boots, runs = 0.01, 6, 200
+	for _, between := range []float64{0, 0.005, 0.01, 0.03} {
+		covered := 0
+		for range runs {
+			var all []noise.Certificate
+			for range boots {
+				level, sum, squares := between*random.NormFloat64(), 0.0, 0.0
+				for range 10 {
+					x := within * random.NormFloat64()
+					sum, squares = sum+x, squares+x*x
+				}
+				all = append(all, boot(level+sum/10, math.Sqrt((squares-sum*sum/10)/9)))
+			}
+			b := Boots(all[0], all[1:])
+			if truth := math.Hypot(within, between); b.SDLow <= truth && truth <= b.SDHigh {
+				covered++
+			}
+		}
+		must.Be(t, covered >= runs*92/100, "between", between, "covered", covered, "of", runs)
 	}
 }
