@@ -12,13 +12,11 @@ import (
 // the machine does not report it; zones that cannot be read are omitted.
 func energy(root sysroot.Root, now func() time.Time) func() []results.Energy {
 	before, _ := msr.ReadEnergy(root)
+	power := msr.OpenPower(root)
 	begin := now()
 	return func() []results.Energy {
 		took := now().Sub(begin)
-		if len(before) == 0 {
-			return nil
-		}
 		after, _ := msr.ReadEnergy(root)
-		return msr.EnergyUsed(before, after, took)
+		return power.Complete(msr.EnergyUsed(before, after, took))
 	}
 }

@@ -1,13 +1,19 @@
 package msr
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"krund/internal/experiment/results"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 
@@ -110,8 +116,8 @@ func (e Energy) longest() time.Duration {
 // EnergyUsed is how much each zone used between two readings that are took apart: the zones in both
 // readings, in the order of after. It handles a counter that wrapped around once. The use is
 // unknown when took is long enough to wrap around completely (262 kJ in 9 minutes at 500 W, or by
-// the zone's power limits): the counter is not read in between, because that would disturb the
-// benchmark.
+// the zone's power limits), and then left to Power.Complete: krund does not read the counter in
+// between, because that would disturb the benchmark.
 func EnergyUsed(before, after []Energy, took time.Duration) []results.Energy {
 	old := make(map[string]Energy, len(before))
 	for _, e := range before {
@@ -135,4 +141,87 @@ func EnergyUsed(before, after []Energy, took time.Duration) []results.Energy {
 		list = append(list, u)
 	}
 	return list
+}
+
+// Power is perf's view of the energy counters: the kernel reads them before they wrap around, by a
+// timer on one CPU of each package every few minutes (Linux 6.12, arch/x86/events/rapl.c:296-325).
+type Power []powerCounter
+
+// powerCounter counts one event of the PMU "power" in one package.
+type powerCounter struct {
+	event   string
+	zones   []string // names of the zone of its package: with and without the die
+	microJ  float64  // of one count
+	counter *os.File
+}
+
+// powerEvents are the events of a package's zones by their names in the power capping interface.
+var powerEvents = map[string]string{"core": "energy-cores", "uncore": "energy-gpu", "dram": "energy-ram",
+	"psys": "energy-psys"}
+
+// OpenPower opens what perf has; none without that PMU, or without the right to open it.
+func OpenPower(root sysroot.Root) Power { return openPower(root, openEvent) }
+
+func openPower(root sysroot.Root, open opener) Power {
+	const pmu = devices + "/power/"
+	kind, err := root.ReadInt(pmu + "type")
+	cpus, cpusErr := host.Host{Root: root}.ReadCPUs(pmu + "cpumask")
+	files, globErr := root.Glob(pmu + "events/energy-*")
+	if errors.Join(err, cpusErr, globErr) != nil {
+		return nil
+	}
+	var list Power
+	for _, file := range files {
+		text, err := root.Read(file)
+		config, eventErr := parseEvent(text)
+		scale, scaleErr := root.Read(file + ".scale") // Joules
+		joule, numberErr := strconv.ParseFloat(scale, 64)
+		if errors.Join(err, eventErr, scaleErr, numberErr) != nil || !(joule > 0 && joule < 1) {
+			continue // energy-pkg.scale itself, energy-pkg.unit
+		}
+		for _, cpu := range cpus {
+			topology := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/", cpu)
+			pkg, err := root.ReadInt(topology + "physical_package_id")
+			if err != nil {
+				continue
+			}
+			zones := []string{fmt.Sprintf("package-%d", pkg)}
+			if die, err := root.ReadInt(topology + "die_id"); err == nil {
+				zones = append(zones, fmt.Sprintf("package-%d-die-%d", pkg, die))
+			}
+			f, err := open(event{path.Base(file), uint32(kind), config}, eventOptions{core: cpu})
+			if err == nil {
+				list = append(list, powerCounter{path.Base(file), zones, 1e6 * joule, f})
+			}
+		}
+	}
+	return list
+}
+
+// Complete gives the zones whose use is unknown what perf counted since OpenPower, and closes p.
+func (p Power) Complete(used []results.Energy) []results.Energy {
+	names := map[string]string{}
+	for _, z := range used {
+		names[z.Zone] = z.Name
+	}
+	for _, c := range p {
+		raw := make([]byte, 8*4)
+		n, err := c.counter.Read(raw)
+		if err = errors.Join(err, c.counter.Close()); err != nil || n != len(raw) {
+			continue
+		}
+		uj := uint64(float64(binary.NativeEndian.Uint64(raw[24:])) * c.microJ)
+		for i, z := range used {
+			event, parent := powerEvents[z.Name], z.Name
+			if at := strings.LastIndexByte(z.Zone, ':'); event == "" {
+				event = "energy-pkg"
+			} else if at > 0 && z.Name != "psys" {
+				parent = names[z.Zone[:at]]
+			}
+			if z.UJ == nil && c.event == event && (z.Name == "psys" || slices.Contains(c.zones, parent)) {
+				used[i].UJ, used[i].Reason = &uj, ""
+			}
+		}
+	}
+	return used
 }

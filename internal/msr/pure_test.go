@@ -1,7 +1,10 @@
 package msr
 
 import (
+	"encoding/binary"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -140,4 +143,35 @@ func TestEnergyOfALongRun(t *testing.T) {
 	if huge.longest() <= 0 {
 		t.Errorf("a range that never ends lasts %v", huge.longest())
 	}
+}
+
+// TestPower: what the powercap counter cannot tell after a long run, perf's 64-bit counters can.
+func TestPower(t *testing.T) {
+	const pmu = devices + "/power/"
+	root := laptop.and(tree{
+		pmu + "type": "12\n", pmu + "cpumask": "0,8\n", // a second package without a zone
+		pmu + "events/energy-pkg": "event=0x02\n", pmu + "events/energy-pkg.unit": "Joules\n",
+		pmu + "events/energy-pkg.scale":                             "2.3283064365386962890625e-10\n",
+		pmu + "events/energy-cores":                                 "event=0x01\n",
+		pmu + "events/energy-cores.scale":                           "nan\n",
+		"/sys/devices/system/cpu/cpu0/topology/physical_package_id": "0\n",
+		"/sys/devices/system/cpu/cpu8/topology/physical_package_id": "1\n",
+	}).root(t)
+	open := func(e event, o eventOptions) (*os.File, error) {
+		if e.kind != 12 || e.config != 2 {
+			t.Errorf("%+v", e)
+		}
+		// nr, enabled, running, and 2^42 counts of 2^-32 J: 1024 J; in the other package 2048 J
+		raw := binary.NativeEndian.AppendUint64(make([]byte, 24), 1<<(42+min(o.core, 1)))
+		name := filepath.Join(t.TempDir(), "event")
+		must.Write(t, name, string(raw))
+		return os.Open(name)
+	}
+	now := must.Get(ReadEnergy(root))(t)
+	used := openPower(root, open).Complete(EnergyUsed(now, now, time.Hour))
+	must.Be(t, len(used) == 2 && used[0].UJ != nil && *used[0].UJ == 1024e6 && used[0].Reason == "" &&
+		used[1].UJ == nil && used[1].Reason != "", used)
+	used = openPower(root, open).Complete(EnergyUsed(now, now, time.Second))
+	must.Be(t, *used[0].UJ == 0 && *used[1].UJ == 0, "a short run is as it was", used)
+	must.Equal(t, len(openPower(laptop.root(t), open)), 0, "without the PMU")
 }
