@@ -159,6 +159,9 @@ type Execution struct {
 
 	Loop *Loop // nil: unknown, or what lies between iterations is asked for (runner "command")
 
+	// Suite reports whether the hook of a published suite measured, whose own program may work
+	// between iterations: it collects garbage and validates.
+	Suite bool
 	// Instrument is what the runner was asked to report beside wall times, which costs time:
 	// "columns", "events" or, for a clean execution, "". Series that differ in it are not compared.
 	Instrument string

@@ -139,10 +139,10 @@ func (l *Loop) Share() float64 {
 }
 
 // Uncovered reports whether iterations cover so little of the loop that they may not be the work of
-// the benchmark. It is false for an instrumented execution: its runner asks the VM between
-// iterations.
+// the benchmark. It is false for an instrumented execution, whose runner asks the VM between
+// iterations, and for one of a suite.
 func (e *Execution) Uncovered() bool {
-	return e.Loop != nil && e.Instrument == "" && e.Loop.Share() < LeastShare
+	return e.Loop != nil && e.Instrument == "" && !e.Suite && e.Loop.Share() < LeastShare
 }
 
 // sameResults reports whether run_iter returned one result for several inputs.

@@ -53,6 +53,9 @@ func TestLoop(t *testing.T) {
 	} {
 		e := Execution{Loop: c.loop}
 		must.Equal(t, e.Uncovered(), c.uncovered, name, "uncovered", c.loop)
+		e.Suite = true
+		must.Be(t, !e.Uncovered(), name, "uncovered, of a suite")
+		e.Suite = false
 		if e.Instrument = "events"; e.Uncovered() {
 			t.Errorf("%s, instrumented", name)
 		}

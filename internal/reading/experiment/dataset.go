@@ -288,6 +288,7 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 		})
 	}
 	for _, c := range r.Columns {
+		e.Suite = e.Suite || c.Kind == results.KindUser && c.Name == "suite_time"
 		if c.Kind == results.KindUser && c.Name == "input" {
 			e.Inputs = c.Values
 		}
