@@ -71,13 +71,14 @@ func serveCommand(stdout, stderr io.Writer) *cobra.Command {
 
 // hub is an open hub.
 type hub struct {
-	db    *database.DB
-	store store.Store
-	jobs  *jobs.Jobs
-	watch *watch.Watcher
-	log   *slog.Logger
-	lock  durable.File // of the data directory
-	spool string       // directory of what is being received
+	db      *database.DB
+	store   store.Store
+	jobs    *jobs.Jobs
+	watch   *watch.Watcher
+	weights jobs.Weights
+	log     *slog.Logger
+	lock    durable.File // of the data directory
+	spool   string       // directory of what is being received
 }
 
 func serve(ctx context.Context, s settings, stdout, stderr io.Writer) error {
@@ -167,7 +168,7 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 	}
 	config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: h.log, Cache: &rebuild.Cache{
 		DB: h.db, Store: h.store, FS: durable.OS(), Dir: filepath.Join(s.data, "reducing")}}
-	config.Store = h.store
+	config.Store, h.weights = h.store, config.Weights
 	h.watch = &watch.Watcher{DB: h.db, Store: h.store, Log: h.log, Schedules: config.Schedules,
 		Dir: filepath.Join(s.data, "watch"), HTTP: &http.Client{}}
 	h.jobs, err = jobs.Open(ctx, h.db, config, h.log)
@@ -177,14 +178,14 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 // run serves until ctx ends, and then lets requests and jobs finish.
 func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	view := pages.New(ctx, pages.Options{DB: h.db, Store: h.store, Log: h.log,
-		Dir: filepath.Join(s.data, "experiments"), Krunctl: krunctl(),
+		Dir: filepath.Join(s.data, "experiments"), Krunctl: krunctl(), Weights: h.weights,
 		Secure: s.tlsProxy})
 	login, err := server.ReadLogin(durable.OS(), filepath.Join(s.data, "login.toml"))
 	if err != nil {
 		return err
 	}
 	handler := (&server.Server{DB: h.db, Store: h.store, Pages: view, Log: h.log, Login: login,
-		Spool: h.spool, Watch: h.watch}).Handler()
+		Spool: h.spool, Watch: h.watch, Weights: h.weights}).Handler()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w; choose another address with --listen", err)

@@ -3,16 +3,14 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 )
 
-// Waiting returns the id of the experiment of which the machine is to get the next part: of those
-// for it or its pool that are not held and of which a part is open, the one with the highest
-// priority, and of these the oldest. It is "" if there is none, or if the machine has a part to go
-// on with. A machine gets at most one part of an experiment.
-func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (string, error) {
-	id, err := first[string](ctx, tx, `SELECT x.id FROM experiments x
+// Waiting returns the experiments of which the machine may get the next part: those for it or its
+// pool that are not held and of which a part is open. There are none if the machine has a part to
+// go on with. A machine gets at most one part of an experiment.
+func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) ([]Experiment, error) {
+	return list[Experiment](ctx, tx, `SELECT `+experimentColumns+` FROM experiments x
 		WHERE x.state IN ('queued', 'running') AND x.held = 0 AND x.bundle <> ''
 		AND (x.target = $1 AND x.to_pool = 0 OR x.target = $2 AND x.to_pool = 1)
 		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = $3)
@@ -20,12 +18,31 @@ func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) (string, error
 			WHERE s.machine = $3 AND s.state = 'running' AND y.state <> 'stopped'
 				AND y.held = 0 AND y.bundle <> '')
 		AND (SELECT COUNT(DISTINCT s.idx) FROM shares s WHERE s.experiment = x.id AND s.state <> 'failed')
-			< x.parts
-		ORDER BY x.priority DESC, x.created, x.id LIMIT 1`, m.Name, m.Pool, m.ID)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
+			< x.parts`, m.Name, m.Pool, m.ID)
+}
+
+// Used is machine time that a user's experiments of one name have used.
+type Used struct {
+	Owner, Name string
+	Time        time.Duration
+}
+
+// Used returns the machine time since a time, of experiments that were submitted. tx may be nil.
+func (db *DB) Used(ctx context.Context, tx *sql.Tx, since time.Time) (all []Used, err error) {
+	type used struct {
+		Owner, Name string
+		Us          int64
 	}
-	return id, err
+	var from querier = db.Read
+	if tx != nil {
+		from = tx
+	}
+	return all, each(ctx, from, func(u used) {
+		all = append(all, Used{u.Owner, u.Name, time.Duration(max(u.Us, 0)) * time.Microsecond})
+	}, db.cast(`SELECT x.owner, x.name, CAST(SUM((CASE s.state WHEN 'running' THEN $2::BIGINT ELSE s.updated END)
+			- (CASE WHEN s.created > $1 THEN s.created ELSE $1::BIGINT END)) AS BIGINT)
+		FROM shares s JOIN experiments x ON x.id = s.experiment
+		WHERE (s.updated > $1 OR s.state = 'running') AND x.bundle <> '' GROUP BY x.owner, x.name`), since, db.now())
 }
 
 // Lock returns an experiment with its shares, and keeps others from changing them until the

@@ -24,6 +24,7 @@ type Config struct {
 	Notify command.Notifier
 	Power  []Power
 
+	Weights   Weights          // of machine time
 	Schedules []watch.Schedule // repositories that are measured without being asked
 
 	Keep time.Duration // how long experiments are kept after they have changed last; 0: for ever
@@ -72,6 +73,11 @@ type file struct {
 		Times    *int64   `toml:"times"`
 	} `toml:"power"`
 	Schedule []watch.File `toml:"schedule"`
+	Weights  []struct {
+		User   string  `toml:"user"`
+		Series string  `toml:"series"`
+		Weight float64 `toml:"weight"`
+	} `toml:"share"`
 }
 
 // ParseConfig parses the text.
@@ -113,6 +119,20 @@ func ParseConfig(text string) (Config, error) {
 			return Config{}, fmt.Errorf("power %d: %w", i+1, err)
 		}
 		c.Power = append(c.Power, power)
+	}
+	for i, w := range f.Weights {
+		const least, most = 0.001, 1000
+		one := Weight{w.User + w.Series, w.Weight}
+		_, err := path.Match(one.Name, "")
+		switch {
+		case err != nil, (w.User == "") == (w.Series == ""), !(w.Weight >= least && w.Weight <= most):
+			return Config{}, fmt.Errorf(`share %d: write user = "NAME" or series = "NAME", and weight = 0.001 `+
+				"to 1000", i+1)
+		case w.User != "":
+			c.Weights.Users = append(c.Weights.Users, one)
+		default:
+			c.Weights.Series = append(c.Weights.Series, one)
+		}
 	}
 	for i, f := range f.Schedule {
 		s, err := f.Schedule()

@@ -152,7 +152,7 @@ func (q Queue) excuseGap(ctx context.Context) error {
 }
 
 func (w *workers) overdue(ctx context.Context, _ overdueArgs) error {
-	q := Queue{w.db}
+	q := Queue{DB: w.db}
 	if err := q.excuseGap(ctx); err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func TestTwoHubs(t *testing.T) {
 	for i := range dbs {
 		late.Go(func() {
 			count := func(context.Context, *sql.Tx, river.JobArgs) error { inserted[i]++; return nil }
-			err := Queue{dbs[i]}.look(t.Context(), config, count)
+			err := Queue{DB: dbs[i]}.look(t.Context(), config, count)
 			must.Be(t, err == nil, err)
 		})
 	}

@@ -26,7 +26,10 @@ import (
 // locks at first the machine whose request it serves, then one experiment, and what it decides on
 // is read after that. It locks no second experiment, so that no two transactions wait for each
 // other.
-type Queue struct{ DB *database.DB }
+type Queue struct {
+	DB      *database.DB
+	Weights Weights // of those who wait for one machine
+}
 
 // Tries is how many machines may fail a part.
 const Tries = 3
@@ -171,8 +174,8 @@ func (q Queue) again(ctx context.Context, machine, id string) (n *api.Next, err 
 	})
 }
 
-// begin gives the machine a part of the first experiment in the queue. more reports that another
-// machine took it, and that there may be another one.
+// begin gives the machine a part of the experiment whose turn it is, see Weights. more reports that
+// another machine took it, and that there may be another one.
 func (q Queue) begin(ctx context.Context, machine string) (n *api.Next, more bool, err error) {
 	return n, more, q.DB.Update(ctx, func(tx *sql.Tx) error {
 		n, more = nil, false
@@ -180,10 +183,15 @@ func (q Queue) begin(ctx context.Context, machine string) (n *api.Next, more boo
 		if err != nil {
 			return err
 		}
-		id, err := q.DB.Waiting(ctx, tx, m)
-		if err != nil || id == "" {
+		waiting, err := q.DB.Waiting(ctx, tx, m)
+		if err != nil || len(waiting) == 0 {
 			return err
 		}
+		used, err := q.DB.Used(ctx, tx, q.DB.Now().Add(-FairTime))
+		if err != nil {
+			return err
+		}
+		id := q.Weights.Fair(waiting, used, 1)[0].ID
 		x, shares, err := q.DB.Lock(ctx, tx, id)
 		if err != nil {
 			return err

@@ -116,7 +116,7 @@ func slots(p api.Progress) string {
 
 func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = "Queue", "queue", true
-	list, err := p.db.Active(r.Context(), skipped(r), mostListed)
+	list, err := p.inTurn(r)
 	if err != nil {
 		return nil, err
 	}
@@ -132,6 +132,25 @@ func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	}
 	jobs, err := p.jobs(r, list)
 	return Queue{f, jobs, max(more, 0), nextPart(r, len(list), mostListed)}, err
+}
+
+// inTurn returns a part of what runs, and then of what waits, in the order of a machine that may
+// have all of it.
+func (p *Pages) inTurn(r *http.Request) ([]database.Experiment, error) {
+	const most = 10000
+	list, err := p.db.Active(r.Context(), 0, most)
+	if err != nil {
+		return nil, err
+	}
+	used, err := p.db.Used(r.Context(), nil, p.db.Now().Add(-jobs.FairTime))
+	if err != nil {
+		return nil, err
+	}
+	running := slices.IndexFunc(list, func(x database.Experiment) bool { return x.State == database.Queued })
+	if running >= 0 {
+		list = append(list[:running:running], p.weights.Fair(list[running:], used, skipped(r)+mostListed)...)
+	}
+	return list[min(skipped(r), len(list)):min(skipped(r)+mostListed, len(list))], nil
 }
 
 // jobs returns experiments with their progress.

@@ -16,6 +16,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/jobs"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
@@ -30,7 +31,8 @@ type Pages struct {
 	live    *live
 	reports *reports
 
-	secure bool
+	secure  bool
+	weights jobs.Weights
 
 	mu    sync.Mutex
 	noise map[string]string // summary of each noise certificate, by the hash of its blob
@@ -45,11 +47,13 @@ type Options struct {
 	Dir     string
 	Krunctl string // the program that makes the reports
 	Secure  bool   // browsers come by TLS, also if a request does not
+	Weights jobs.Weights
 }
 
 // New returns the pages. ctx ends their background work.
 func New(ctx context.Context, o Options) *Pages {
-	p := &Pages{db: o.DB, store: o.Store, log: o.Log, secure: o.Secure, noise: map[string]string{}}
+	p := &Pages{db: o.DB, store: o.Store, log: o.Log, secure: o.Secure, weights: o.Weights,
+		noise: map[string]string{}}
 	p.live = newLive(ctx, o.DB, o.Log)
 	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})
 	return p

@@ -375,7 +375,7 @@ func ownID(machine string, x api.ShippedExperiment) string {
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-func (s *Server) queue() jobs.Queue { return jobs.Queue{DB: s.DB} }
+func (s *Server) queue() jobs.Queue { return jobs.Queue{DB: s.DB, Weights: s.Weights} }
 
 // have lists which records the hub has of a machine's experiment.
 func (s *Server) have(_ http.ResponseWriter, r *http.Request) (any, error) {

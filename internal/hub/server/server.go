@@ -49,6 +49,9 @@ type Server struct {
 	// BundleBytes is how much a user may send of bundles on a day; 0: as usual.
 	BundleBytes int64
 
+	// Weights are the shares of machine time.
+	Weights jobs.Weights
+
 	// Watch takes the messages of forges; nil: there are none.
 	Watch *watch.Watcher
 
