@@ -5,17 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/history"
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
 	"krund/internal/reading/experiment"
 	"krund/internal/report"
+	"krund/internal/trial/bisection"
 )
 
 const historyHelp = `History reports what made a program faster or slower over its versions: each event
@@ -38,6 +42,11 @@ is not reported: a change must be seen without any one version, which takes at
 least two, usually three, and nine or more before it. Versions differ without a
 change, too; that is estimated from the history. docs/history.md has the method,
 what it finds after how many versions, and how other methods compare.
+
+--confirm TEMPLATE writes an experiment beside TEMPLATE for each event that may be the
+program's: both revisions at the ends of its culprits, measured again in blocks. When it
+has been measured, the same command reads it, and the event says what it showed. The
+template is that of a step of krunctl bisect, with a null arm (docs/history.md).
 
 --inject 1% says how often such a slowdown would have been found in these data. What
 --format values has written can be read again.
@@ -62,6 +71,7 @@ type historyFlags struct {
 	format, output, key     string
 	alerts                  bool
 	versions, mutes, inject string
+	confirm                 string
 }
 
 func historyCommand(a *app) *cobra.Command {
@@ -87,6 +97,8 @@ func historyCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.alerts, "alerts", false, "list the changes of keys only, without the events")
 	f.StringVar(&o.inject, "inject", "",
 		"instead, say how often a slowdown of this size, such as 1%, would have been found")
+	f.StringVar(&o.confirm, "confirm", "",
+		"template of experiments that measure events again, which are written beside it, and read")
 	f.StringVar(&o.mutes, "mutes", "", "TOML file of alerts that are known")
 	f.Float64Var(&o.Rate, "rate", history.DefaultRate, "false alerts per version, at most, over all keys")
 	f.Float64Var(&o.Confidence, "confidence", history.DefaultConfidence, "of intervals and of culprits")
@@ -157,8 +169,89 @@ func (a *app) history(args []string, o historyFlags) error {
 		}
 		h := history.Of(values.Versions, values.Keys, o.Options)
 		h.Explain(recorded)
+		if o.confirm != "" {
+			if err := a.measureAgain(h, o.confirm); err != nil {
+				return err
+			}
+		}
 		return report.WriteHistory(w, h, o.format, values.Unit, o.alerts)
 	})
+}
+
+// measureAgain reads the experiments that measured events of a history again, and writes those that
+// are missing, beside their template.
+func (a *app) measureAgain(h *history.History, template string) error {
+	text, err := a.readInput(template, 1<<20)
+	if err != nil {
+		return fmt.Errorf("read --confirm: %w", err)
+	}
+	type missing struct {
+		file, before, after string
+		keys                []string
+	}
+	var list []missing // a change of the program is an event on each machine
+	r := a.reader(runtime.NumCPU())
+	r.NoPerformance = true
+	for i := range h.Events {
+		e := &h.Events[i]
+		before, after, ok := h.Asks(e)
+		if !ok {
+			continue
+		}
+		file := filepath.Join(filepath.Dir(template), "confirm-"+fileName(before)+"-"+fileName(after)+".toml")
+		dir, ended, err := bisection.Measured(a.fsys, file)
+		if err != nil {
+			return err
+		}
+		if ended {
+			in, doc, err := r.Analyzed(dir, "", nil)
+			if err != nil {
+				return err
+			}
+			result, err := bisection.CompareAgain(in, doc)
+			if err != nil {
+				return fmt.Errorf("%s: %w", dir, err)
+			}
+			e.Confirm(dir, result)
+			continue
+		}
+		e.Evidence += "; to be measured again: " + file
+		at := slices.IndexFunc(list, func(m missing) bool { return m.file == file })
+		if at < 0 {
+			at = len(list)
+			list = append(list, missing{file: file, before: before, after: after})
+		}
+		for _, k := range e.Keys {
+			list[at].keys = append(list[at].keys, k.Name)
+		}
+	}
+	for _, m := range list {
+		if _, err := a.fsys.Lstat(m.file); err == nil {
+			continue
+		}
+		made, err := bisection.Confirmation(m.file, string(text), m.before, m.after, m.keys, a.host)
+		if err != nil {
+			return usageError(fmt.Errorf("--confirm %s: %w", template, err))
+		}
+		if err := durable.WriteFile(a.fsys, m.file, []byte(made), 0o644); err != nil {
+			return err
+		}
+		a.talk("krunctl: wrote %s; measure it (krund run, krunctl enable or submit), then repeat this",
+			display.ShellPath(m.file))
+	}
+	return nil
+}
+
+// fileName returns a part of a file's name for a revision.
+func fileName(revision string) string {
+	const most = 12
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_') {
+			return r
+		}
+		return '_'
+	}, revision)
+	return name[:min(len(name), most)]
 }
 
 // values reads what `history --format values` has written, if that is the only argument.

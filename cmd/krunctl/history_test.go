@@ -103,3 +103,46 @@ func TestHistoryUsage(t *testing.T) {
 			got.stderr)
 	}
 }
+
+// TestHistoryConfirm: an event that nothing tells apart is measured again, in an experiment that
+// --confirm writes and then reads.
+func TestHistoryConfirm(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(7, 7))
+	v := history.Values{Unit: "s", Keys: []history.Key{{Name: "nbody:C:v"}}}
+	for i := range 31 {
+		name := fmt.Sprint("r", i)
+		v.Versions = append(v.Versions, history.Version{Label: name, Source: "revision", Revision: name})
+		level := 1 + 0.04*float64(min(i/11, 1))
+		v.Keys[0].Values = append(v.Keys[0].Values, []float64{level * math.Exp(0.002*r.NormFloat64())})
+		build := filepath.Join(dir, "builds", name)
+		must.Do(t, os.MkdirAll(build, 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(build, "revision"), []byte(name), 0o644))
+	}
+	values := filepath.Join(dir, "v.json")
+	must.Do(t, os.WriteFile(values, must.Get(json.Marshal(v))(t), 0o644))
+	text := strings.NewReplacer("executions = 5", "executions = 12\nskip = [\"@OTHER_KEYS@\"]",
+		"@GOOD_BUILD@", "builds/@GOOD@", "@CANDIDATE_BUILD@", "builds/@CANDIDATE@",
+		"parameter = 10 }", "parameter = 10 }\nfasta = { parameter = 1 }").Replace(stepText)
+	ask := func(template string) ran {
+		must.Do(t, os.WriteFile(filepath.Join(dir, "again.toml"), []byte(template), 0o644))
+		return krunctl(t, "history", "--format", "json", "--confirm", filepath.Join(dir, "again.toml"), values)
+	}
+	got := ask(text)
+	must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, "null = true"), got.code, got.stderr)
+	text += "[arms.again]\nnull = true\n"
+	event := func() history.Event {
+		t.Helper()
+		got := ask(text)
+		var h history.History
+		err := json.Unmarshal([]byte(got.stdout), &h)
+		must.Need(t, err == nil && got.code == exitOK && len(h.Events) == 1, err, got.code, got.stderr)
+		return h.Events[0]
+	}
+	file := filepath.Join(dir, "confirm-r10-r11.toml")
+	e := event()
+	must.Be(t, e.Verdict == history.Undecided && strings.HasSuffix(e.Evidence, file) && e.Again == nil, e)
+	measure(t, r, file)
+	e = event()
+	must.Be(t, e.Verdict == history.ByProgram && e.Again.Low > 1.02 && e.Again.High < 1.06, e, e.Again)
+}

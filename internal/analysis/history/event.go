@@ -47,6 +47,7 @@ type Event struct {
 	// Differs is what was recorded otherwise after the event than before; see [History.Explain].
 	Differs []Difference `json:"differs,omitempty"`
 	Muted   bool         `json:"muted"` // all of its changes are
+	Again   *Again       `json:"again,omitempty"`
 }
 
 // EventKey is a key of an event: indexes in History.Keys and KeyHistory.Changes.

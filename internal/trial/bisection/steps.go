@@ -100,11 +100,17 @@ func (b *Bisection) measured(step string) (dir string, ended bool, err error) {
 		_, err := b.FS.Lstat(dir)
 		return dir, err == nil, nil
 	}
-	dir = directory.For(step)
-	if _, err := b.FS.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+	return Measured(b.FS, step)
+}
+
+// Measured returns the directory of what was measured with a configuration, and whether all of its
+// slots are final.
+func Measured(fsys durable.FS, file string) (dir string, ended bool, err error) {
+	dir = directory.For(file)
+	if _, err := fsys.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return dir, false, nil
 	}
-	e, err := experiment.Open(b.FS, dir)
+	e, err := experiment.Open(fsys, dir)
 	if err != nil {
 		return dir, false, err
 	}

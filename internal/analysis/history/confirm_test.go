@@ -1,0 +1,89 @@
+package history
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
+	"krund/rig/must"
+)
+
+// again measures the keys of an event in 20 blocks of two revisions and a copy of the first.
+// Executions differ by 1 %, and blocks drift by 0.5 %.
+func again(t *testing.T, r *rand.Rand, e *Event, effect func(name string) float64) (*compare.Result, int) {
+	t.Helper()
+	d := &dataset.Dataset{Info: dataset.Info{Blocked: true, Arms: []dataset.Arm{{Name: "good"}, {Name: "candidate"},
+		{Name: "again", Null: true}}}}
+	executions := 0
+	for _, k := range e.Keys {
+		name := must.Get(key.Parse(k.Name))(t)
+		for b := range 20 {
+			block := 0.005 * r.NormFloat64()
+			for _, arm := range d.Arms {
+				level := math.Exp(block + 0.01*r.NormFloat64())
+				if arm.Name == "candidate" {
+					level *= math.Exp(effect(k.Name))
+				}
+				values := make([]float64, 30)
+				for i := range values {
+					values[i] = level * math.Exp(0.002*r.NormFloat64())
+				}
+				name.Arm = arm.Name
+				executions++
+				d.Add(name, dataset.Execution{Number: b + 1, Outcome: results.Completed,
+					Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+						Reals: values}}})
+			}
+		}
+	}
+	p := warmup.Default(classify.Relative)
+	p.Resamples = 10
+	doc := must.Get(warmup.Analyze(d, p, warmup.Options{}))(t)
+	g := must.Get(compare.Choice{By: compare.ByArm}.Groups(compare.Side{Doc: doc, Data: d}))(t)
+	return must.Get(compare.OfGroups(g, compare.Options{}))(t), executions
+}
+
+// TestConfirm: of events of one machine that nothing tells apart, those that the machine made are
+// told to nobody after both revisions were measured again, and those of the program are.
+func TestConfirm(t *testing.T) {
+	const keys, nights, from = 8, 45, 30
+	trials := must.Often(3, 20)
+	told, asked, machine, executions := [2]int{}, [2]int{}, 0, 0
+	for trial := range trials {
+		for real := range 2 {
+			r := rand.New(rand.NewPCG(uint64(trial), uint64(59+real)))
+			sizes := map[string]float64{}
+			for k := range keys / 2 {
+				sizes[fmt.Sprintf("k%d:vm:v", k)] = 0.06 * (0.5 + r.Float64()/2)
+			}
+			effect := func(_, k int) float64 { return sizes[fmt.Sprintf("k%d:vm:v", k)] }
+			versions := nightly(nights, func(i int) string { return fmt.Sprint("rev", i) })
+			h := Of(versions, lab(r, 1, keys, nights, from, effect), Options{})
+			for i := range h.Events {
+				e := &h.Events[i]
+				before, after, ok := h.Asks(e)
+				if !ok {
+					continue
+				}
+				asked[real]++
+				must.Be(t, before < "rev30" && after >= "rev30", before, after)
+				result, n := again(t, r, e, func(name string) float64 { return float64(real) * sizes[name] })
+				executions += n
+				e.Confirm("confirm.krun", result)
+				told[real] += number(e.Told() && e.Verdict == ByProgram)
+				machine += number(real == 0 && e.Verdict == ByMachine)
+			}
+		}
+	}
+	t.Logf("of %d: told of %d that the machine made (asked for %d, now the machine's %d) and %d that the "+
+		"program made (asked for %d); %d executions", trials, told[0], asked[0], machine, told[1], asked[1],
+		executions)
+	must.Be(t, told[0] <= 1 && told[1] >= trials-trials/10 && asked[0] >= trials, told, asked)
+}

@@ -1,0 +1,83 @@
+package bisection
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/warmup"
+	"krund/internal/boot/doctor"
+	"krund/internal/experiment/config"
+	"krund/internal/reading/experiment"
+)
+
+// otherKeys is the place in a template of the keys that need not be measured.
+const otherKeys = `["@OTHER_KEYS@"]`
+
+// Confirmation returns the configuration of an experiment, to be written to file, that measures two
+// versions again, and keys of an event with them: a template of a step with a null arm. A version's
+// build must be where the template says. host is the name of the machine that measures.
+func Confirmation(file, template, before, after string, keys []string, host string) (string, error) {
+	text := strings.NewReplacer(goodPlace, before, candidatePlace, after).Replace(template)
+	switch {
+	case !strings.Contains(template, candidatePlace) || !strings.Contains(template, goodPlace):
+		return "", fmt.Errorf("the template needs revision = %q in [arms.%s], revision = %q in [arms.%s], and "+
+			"paths with them", goodPlace, Good, candidatePlace, Candidate)
+	case strings.Contains(template, goodBuildPlace) || strings.Contains(template, candidateBuildPlace):
+		return "", fmt.Errorf("the template has %s: nothing is built here; name the directories of builds by "+
+			"%s and %s", candidateBuildPlace, goodPlace, candidatePlace)
+	}
+	parse := func(others string) (*config.Config, string, error) {
+		text := strings.ReplaceAll(text, otherKeys, others)
+		whole, err := config.Expand(file, []byte(text))
+		if err != nil {
+			return nil, "", fmt.Errorf("the template makes a wrong configuration: %w", err)
+		}
+		cfg, err := config.Parse(file, whole, host, doctor.Settings())
+		if err != nil {
+			err = fmt.Errorf("the template makes a wrong configuration: %w", err)
+		}
+		return cfg, text, err
+	}
+	cfg, all, err := parse("[]")
+	if err != nil {
+		return "", err
+	}
+	null := func(a config.Arm) bool { return a.Null }
+	if len(cfg.Arms) == 0 || cfg.Arms[0].Name != Good || !slices.ContainsFunc(cfg.Arms, null) {
+		return "", fmt.Errorf("the template needs [arms.%s] as the first arm, and one with null = true: "+
+			"without it nobody knows what differs although nothing changed", Good)
+	}
+	var others []string
+	found := false
+	for _, k := range cfg.Keys() {
+		k.Arm = ""
+		name := k.String()
+		if slices.Contains(keys, name) {
+			found = true
+		} else if q := strconv.Quote(name); !slices.Contains(others, q) {
+			others = append(others, q)
+		}
+	}
+	if !found {
+		return "", errors.New("the template's experiment has none of the keys " + strings.Join(keys, ", "))
+	}
+	if !strings.Contains(template, otherKeys) {
+		return all, nil
+	}
+	_, text, err = parse("[" + strings.Join(others, ", ") + "]")
+	return text, err
+}
+
+// CompareAgain compares both versions of such an experiment.
+func CompareAgain(in experiment.Input, doc *warmup.Document) (*compare.Result, error) {
+	g, err := compare.Choice{By: compare.ByArm, Base: Good, Only: []string{Candidate}}.Groups(
+		compare.Side{Doc: doc, Data: in.Data})
+	if err != nil {
+		return nil, err
+	}
+	return compare.OfGroups(g, compare.Options{})
+}
