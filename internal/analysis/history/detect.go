@@ -51,20 +51,25 @@ func (m moments) without(p point) moments {
 type past struct {
 	square, noise float64
 	n, freedom    int
-	// excess is how much larger the variance of a mean of neighboring versions is than that of
-	// independent ones, relative to it.
-	excess float64
+	segments      int
+	// alike is the correlation of neighboring versions.
+	alike float64
 }
 
 // variance returns the variance of a point of weight 1: at least what the differences between
 // executions and the rounding of values explain.
 func (a past) variance(floor float64) float64 {
-	return max(a.square/max(float64(a.freedom), 1), a.noise/float64(a.n), floor)
+	free := max(float64(a.freedom), 1)
+	if a.alike > 0 { // a segment of n hides inflation/n of the variance in its mean, not 1/n
+		n := max(float64(a.n)/float64(a.segments), 2)
+		free *= (n - inflation(n, a.alike)) / (n - 1)
+	}
+	return max(a.square/free, a.noise/float64(a.n), floor)
 }
 
 func (a past) with(m moments) past {
 	return past{a.square + m.square, a.noise + m.noise, a.n + m.n,
-		a.freedom + max(m.n-1, 0), a.excess}
+		a.freedom + max(m.n-1, 0), a.segments + number(m.n > 0), a.alike}
 }
 
 // logE returns the logarithm of the e-value of a change between two neighboring segments: the Bayes
@@ -81,7 +86,9 @@ func logE(a past, before, after moments, floor float64) float64 {
 	if freedom <= 0 {
 		return 0
 	}
-	size := before.weight * after.weight / (before.weight + after.weight) / (1 + a.excess)
+	size := 1 / (inflation(float64(before.n), a.alike)/before.weight +
+		inflation(float64(after.n), a.alike)/after.weight)
+	freedom *= (1 - a.alike*a.alike) / (1 + a.alike*a.alike)
 	d := after.mean - before.mean
 	square := freedom * all.variance(floor)
 	w := 1 + size*spread
@@ -104,6 +111,7 @@ type found struct {
 	at     int     // first point after the change
 	when   int     // point with which it was found
 	logSum float64 // evidence: logarithm of the sum of the e-values
+	group  int     // 1 + the version of the change of the group that the key joined; 0: none
 }
 
 // window bounds how many points back a change is looked for, so that the time that a version needs
@@ -119,7 +127,8 @@ type detector struct {
 
 	earlier     past
 	alike       neighbors
-	begin, from int // of the segment; first point at which a change is looked for
+	others      similar // what is known of the other keys
+	begin, from int     // of the segment; first point at which a change is looked for
 }
 
 // next adds a point, and returns where a change most probably happened, with the logarithm of the
@@ -131,8 +140,8 @@ func (d *detector) next(p point) (at int, sum float64) {
 	d.clipped = append(d.clipped, p)
 	at, sum = d.look(d.earlier)
 	drifting := d.earlier
-	drifting.excess = excess(d.alike.with(d.points[d.begin:max(at, d.begin)]).correlation(cautious))
-	if sum >= math.Log(doubt) && drifting.excess > 0 {
+	drifting.alike = d.alike.with(d.points[d.begin:max(at, d.begin)]).near(d.others)
+	if sum >= math.Log(doubt) && drifting.alike > 0 {
 		at, sum = d.look(drifting)
 	}
 	return at, sum
@@ -145,7 +154,7 @@ const doubt = 10
 func (d *detector) change(at int, sum float64) {
 	t := len(d.points) - 1
 	d.alike = d.alike.with(d.points[d.begin:at])
-	d.list = append(d.list, found{at, t, sum})
+	d.list = append(d.list, found{at: at, when: t, logSum: sum})
 	d.earlier = d.earlier.with(sumOf(d.clipped[d.begin:at]))
 	d.begin, d.from, d.places = at, t+1, nil
 	copy(d.clipped[at:], d.points[at:])

@@ -28,7 +28,7 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 			math.Exp(segments[i].mean)})
 	}
 	h.Autocorrelation = alike.correlation(certain)
-	known.excess = excess(h.Autocorrelation)
+	known.alike = h.Autocorrelation
 	variance, quantile := known.variance(floor), 0.0
 	if known.freedom > 0 {
 		quantile = distuv.StudentsT{Sigma: 1, Nu: float64(known.freedom)}.Quantile((1 + confidence) / 2)
@@ -40,13 +40,14 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 	}
 	for i, c := range cuts {
 		before, after := segments[i], segments[i+1]
-		half := quantile * math.Sqrt(variance*(1+known.excess)*(1/before.weight+1/after.weight))
+		half := quantile * math.Sqrt(variance*(inflation(float64(before.n), known.alike)/before.weight+
+			inflation(float64(after.n), known.alike)/after.weight))
 		d := after.mean - before.mean
 		h.Changes = append(h.Changes, Change{
 			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
 			Found: points[c.when].version, LogE: c.logSum, Before: math.Exp(before.mean),
 			After: math.Exp(after.mean),
-			Ratio: math.Exp(d), Low: math.Exp(d - half), High: math.Exp(d + half),
+			Ratio: math.Exp(d), Low: math.Exp(d - half), High: math.Exp(d + half), group: c.group,
 		})
 	}
 	if h.Autocorrelation == 0 {
@@ -207,7 +208,7 @@ func (d *detector) finds(s int, size float64) bool { return d.delay(s, size, wit
 // delay returns with which version such a slowdown would be found; 0: with none of the first ones.
 func (d *detector) delay(s int, size float64, versions int) int {
 	replay := detector{points: slices.Clip(d.points[:s]), clipped: slices.Clip(d.clipped[:s]),
-		earlier: d.earlier, alike: d.alike, begin: d.begin, from: d.from}
+		earlier: d.earlier, alike: d.alike, others: d.others, begin: d.begin, from: d.from}
 	for i, p := range d.points[s:min(len(d.points), s+versions)] {
 		p.x += size
 		if _, sum := replay.next(p); sum >= p.threshold {

@@ -48,6 +48,9 @@ type Event struct {
 	Differs []Difference `json:"differs,omitempty"`
 	Muted   bool         `json:"muted"` // all of its changes are
 	Again   *Again       `json:"again,omitempty"`
+
+	group    int  // of its changes; see found
+	anchored bool // the verdict is by what must not change
 }
 
 // EventKey is a key of an event: indexes in History.Keys and KeyHistory.Changes.
@@ -79,7 +82,8 @@ func (h *History) events(keys []Key) {
 	for _, a := range alerts {
 		k, c := &h.Keys[a.key], of(a)
 		at := slices.IndexFunc(h.Events, func(e Event) bool {
-			return e.Machine == k.Machine && c.First <= e.Last+beside && e.First <= c.Last+beside &&
+			overlap := c.First <= e.Last+beside && e.First <= c.Last+beside
+			return e.Machine == k.Machine && (overlap || c.group > 0 && c.group == e.group) &&
 				c.Found-e.Found <= together &&
 				!slices.ContainsFunc(e.Keys, func(o EventKey) bool { return o.Key == a.key })
 		})
@@ -89,6 +93,7 @@ func (h *History) events(keys []Key) {
 				Found: c.Found, Muted: true})
 		}
 		e := &h.Events[at]
+		e.group = max(e.group, c.group)
 		e.Keys = append(e.Keys, EventKey{k.Key, c.Ratio, a.key, a.change})
 		if c.First <= e.Last && e.First <= c.Last {
 			e.First, e.Last = max(e.First, c.First), min(e.Last, c.Last)
@@ -107,6 +112,15 @@ func (h *History) events(keys []Key) {
 func (e *Event) sum(h *History) {
 	var ratios []float64
 	votes := map[int]int{}
+	least, most, apart := len(h.Versions), 0, false
+	for _, k := range e.Keys {
+		c := &h.Keys[k.Key].Changes[k.Change]
+		least, most = min(least, c.Version), max(most, c.Version)
+		apart = apart || c.First > e.Last || e.First > c.Last
+	}
+	if apart { // no version can have made all
+		e.First, e.Last = least, most
+	}
 	for _, k := range e.Keys {
 		c := &h.Keys[k.Key].Changes[k.Change]
 		ratios = append(ratios, c.Ratio)
@@ -134,9 +148,10 @@ func (e *Event) sum(h *History) {
 // judge decides what made an event: the first that applies.
 func (h *History) judge(at int, keys []Key) {
 	e := &h.Events[at]
-	for _, ask := range []func(int, []Key) (Verdict, string){h.sameRevision, h.anchored, h.known,
+	for i, ask := range []func(int, []Key) (Verdict, string){h.sameRevision, h.anchored, h.known,
 		h.elsewhere} {
 		if e.Verdict, e.Evidence = ask(at, keys); e.Verdict != "" {
+			e.anchored = i == 1
 			return
 		}
 	}

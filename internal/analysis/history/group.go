@@ -47,6 +47,9 @@ func (g *group) run(versions int) {
 				tonight = append(tonight, k)
 			}
 		}
+		if len(g.keys) >= fewestKeys {
+			g.compare()
+		}
 		skip := g.disturbed(tonight, next)
 		for _, k := range tonight {
 			p := g.series[k][next[k]]
@@ -61,6 +64,22 @@ func (g *group) run(versions int) {
 		if len(g.keys) >= fewestKeys {
 			g.look(v)
 		}
+	}
+}
+
+// compare tells each key how much neighboring versions of the machine's keys are alike. The latest
+// are left out: what changes there is to be found.
+func (g *group) compare() {
+	var list []neighbors
+	for _, d := range g.keys {
+		end := max(d.begin, len(d.points)-growing)
+		if s := d.alike.with(d.points[d.begin:end]); s.n > 0 {
+			list = append(list, s)
+		}
+	}
+	all := similarTo(list)
+	for _, d := range g.keys {
+		d.others = all
 	}
 }
 
@@ -146,6 +165,7 @@ func (g *group) join(version int) {
 	}
 	for _, c := range list[:reject] {
 		c.d.change(c.at, c.e)
+		c.d.list[len(c.d.list)-1].group = version + 1
 	}
 }
 

@@ -141,6 +141,8 @@ type Change struct {
 	// Controls are the negative controls that changed, in the same direction, where this key may
 	// have changed: then the machine may be the cause.
 	Controls []string `json:"controls,omitempty"`
+
+	group int // see found
 }
 
 // newHistory returns an empty history, with the defaults of the options.

@@ -65,8 +65,11 @@ func logFactorial(n int) float64 {
 // rank version of von Neumann's ratio (Journal of the American Statistical Association 77, 1982),
 // summed over levels. Without dependence its mean is 0.
 type neighbors struct {
-	n, sum, variance float64
+	n, sum, variance, levels float64
 }
+
+// mostAlike bounds correlations, so that what they inflate is finite.
+const mostAlike = 0.95
 
 // Quantiles of the test of neighbors. Of independent histories, one in 20 needs more evidence for a
 // change, and one in 100 is reported to drift.
@@ -94,20 +97,76 @@ func (s neighbors) with(level []point) neighbors {
 		return s
 	}
 	return neighbors{s.n + n, s.sum + n*(1-steps/squares/2),
-		s.variance + n*n*(n-2)*(5*n*n-2*n-9)/(5*n*(n+1)*(n-1)*(n-1))}
+		s.variance + n*n*(n-2)*(5*n*n-2*n-9)/(5*n*(n+1)*(n-1)*(n-1)), s.levels + 1}
 }
 
 // correlation returns the correlation of neighbors; 0 if it is not significant at the quantile.
 func (s neighbors) correlation(quantile float64) float64 {
-	const most = 0.95 // so that excess is finite
 	if s.n == 0 || s.sum <= quantile*math.Sqrt(s.variance) {
 		return 0
 	}
-	return min(s.sum/s.n, most)
+	return min(s.sum/s.n, mostAlike)
 }
 
-// excess returns past.excess for a correlation that decreases geometrically with the distance.
-func excess(correlation float64) float64 { return 2 * correlation / (1 - correlation) }
+// inflation is the variance of the mean of n neighbors, in those of independent ones, if their
+// correlation decreases geometrically with the distance.
+func inflation(n, correlation float64) float64 {
+	r := 1 - correlation
+	return (1+correlation)/r - 2*correlation*(1-math.Pow(correlation, n))/(n*r*r)
+}
+
+// similar is how the correlations of the keys of a machine are distributed.
+type similar struct {
+	known         bool
+	mean, between float64 // between is a variance
+}
+
+// similarTo returns the distribution of correlations, by the moments of DerSimonian and Laird
+// (1986).
+func similarTo(list []neighbors) similar {
+	var w, ww, wr float64
+	for _, s := range list {
+		weight := s.n * s.n / s.variance
+		w, ww, wr = w+weight, ww+weight*weight, wr+weight*s.value()
+	}
+	if len(list) < fewestKeys {
+		return similar{}
+	}
+	a := similar{known: true, mean: wr / w}
+	q := 0.0
+	for _, s := range list {
+		q += s.n * s.n / s.variance * (s.value() - a.mean) * (s.value() - a.mean)
+	}
+	a.between = max(0, (q-float64(len(list)-1))/(w-ww/w))
+	return a
+}
+
+// value returns the correlation of neighbors, after the mean of each level has taken its share.
+func (s neighbors) value() float64 {
+	r := s.sum / s.n
+	n := s.n / s.levels
+	c := max(r, 0)
+	for range 5 {
+		c = min(max(1-(1-r)*(n-inflation(n, c))/(n-1), 0), mostAlike)
+	}
+	if r < 0 {
+		return r
+	}
+	return c
+}
+
+// near returns the correlation of a key's neighbors by its own and those of the other keys.
+func (s neighbors) near(o similar) float64 {
+	if !o.known {
+		return s.correlation(cautious)
+	}
+	r := o.mean
+	if s.n > 0 {
+		own := s.variance / (s.n * s.n)
+		r += (s.value() - r) * o.between / (o.between + own)
+	}
+	return min(max(r, 0), mostAlike)
+}
 
 // ranksOf returns the ranks of the values, from 1 on; equal values share theirs.
 func ranksOf(points []point) []float64 {
