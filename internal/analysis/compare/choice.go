@@ -148,13 +148,15 @@ type member struct {
 
 func (m *member) key() key.Key { return m.pair.Key }
 
-// membersOf splits the sides. Keys without a level, as without an arm, are left out.
+// membersOf splits the sides. Keys without a level, as without an arm, are left out, and anchors.
 func membersOf(of []Side, by Factor) []member {
 	var list []member
 	for s, side := range of {
 		for i := range side.Data.Pairs {
 			m := member{side: s, pair: side.Data.Pairs[i], doc: side.Doc.Pairs[i]}
+			anchor := func(a dataset.Arm) bool { return a.Anchor && a.Name == m.key().Arm }
 			switch m.level = by.ofKey(m.key()); {
+			case by != ByKey && slices.ContainsFunc(side.Data.Arms, anchor):
 			case m.key().VM == ShellStart && by != ByKey:
 			case !by.inKey():
 				list = append(list, m.split(by, side.Data.Machine)...)

@@ -94,8 +94,9 @@ const (
 
 // Arm is one of the builds or settings that an experiment compares.
 type Arm struct {
-	Name     string `json:"name"` // key.Key.Arm of its keys
-	Null     bool   `json:"null"` // a second copy of the base: its effect is noise
+	Name     string `json:"name"`             // key.Key.Arm of its keys
+	Null     bool   `json:"null"`             // a second copy of the base: its effect is noise
+	Anchor   bool   `json:"anchor,omitempty"` // a frozen build, which no other arm is compared with
 	Revision string `json:"revision,omitempty"`
 	// Twins are the names of earlier arms that no file and no setting distinguishes from this one,
 	// for some keys at least, although this is no null arm.

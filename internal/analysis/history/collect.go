@@ -133,12 +133,17 @@ func (c *Collector) find(label, source string) (int, bool) {
 // Add adds an experiment. Each arm is a version, whose label is the arm's revision; without one, it
 // is name, followed by the arm. Another experiment of the same revision on the same machine is a
 // version of its own, labeled "REVISION (2)": if the two differ, it was not the program. Null arms
-// and instrumented keys are left out.
+// and instrumented keys are left out. The keys of an anchor keep its name; what they measure belongs
+// to the version of the last other arm.
 func (c *Collector) Add(m Measured, name string) {
 	x := measurement{c, map[[2]string]string{}}
 	arms := map[string]dataset.Arm{}
+	beside := "" // the arm whose version the anchor was measured with
 	for _, a := range m.Data.Arms {
 		arms[a.Name] = a
+		if !a.Null && !a.Anchor {
+			beside = a.Name
+		}
 	}
 	for i := range m.Data.Pairs {
 		p := &m.Data.Pairs[i]
@@ -147,18 +152,24 @@ func (c *Collector) Add(m Measured, name string) {
 			continue
 		}
 		label, source := name, SourceName
+		if arm.Anchor {
+			arm = arms[beside]
+		}
 		switch {
 		case arm.Revision != "":
 			label, source = arm.Revision, SourceRevision
-		case p.Key.Arm != "":
-			label += "@" + p.Key.Arm
-			if m.Data.Arms[0].Name != p.Key.Arm { // keys have arms of the configuration only
+		case arm.Name != "":
+			label += "@" + arm.Name
+			if m.Data.Arms[0].Name != arm.Name { // keys have arms of the configuration only
 				source = SourceArm
 			}
 		}
-		control := slices.Contains(m.Data.NegativeControls, p.Key.String())
+		anchor := arms[p.Key.Arm].Anchor
+		control := anchor || slices.Contains(m.Data.NegativeControls, p.Key.String())
 		alone := p.Key
-		alone.Arm = ""
+		if !anchor {
+			alone.Arm = ""
+		}
 		for _, e := range compare.Executions(p, &m.Doc.Pairs[i], m.Doc.Parameters.Column) {
 			k := Key{Name: alone.String(), Machine: cmp.Or(e.Machine, m.Data.Machine), Control: control}
 			x.add(label, source, k, e.Value)

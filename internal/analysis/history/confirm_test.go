@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"krund/internal/analysis/classify"
@@ -86,4 +87,40 @@ func TestConfirm(t *testing.T) {
 		"program made (asked for %d); %d executions", trials, told[0], asked[0], machine, told[1], asked[1],
 		executions)
 	must.Be(t, told[0] <= 1 && told[1] >= trials-trials/10 && asked[0] >= trials, told, asked)
+}
+
+// TestAnchor: the anchor's keys are controls of the version that was measured beside them. When they
+// move, it is the machine; not, if the anchor was built anew.
+func TestAnchor(t *testing.T) {
+	c := NewCollector(nil)
+	r := rand.New(rand.NewPCG(61, 61))
+	const nights, from = 30, 20
+	for v := range nights {
+		d := &dataset.Dataset{Info: dataset.Info{Arms: []dataset.Arm{{Name: "new", Revision: fmt.Sprint("rev", v)},
+			{Name: "anchor", Anchor: true}}}}
+		for k := range 5 {
+			for _, arm := range d.Arms {
+				level := math.Exp(0.04*float64(number(v >= from)) + 0.002*r.NormFloat64())
+				d.Add(key.Key{Benchmark: fmt.Sprint("b", k), VM: "vm", Variant: "v", Arm: arm.Name},
+					dataset.Execution{Number: 1, Outcome: results.Completed, Columns: []dataset.Column{{
+						Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
+						Reals: []float64{level, level, level, level, level, level}}}})
+			}
+		}
+		p := warmup.Default(classify.Relative)
+		p.Resamples = 10
+		c.Add(Measured{d, must.Get(warmup.Analyze(d, p, warmup.Options{}))(t)}, fmt.Sprint("night", v))
+	}
+	versions, keys, _ := c.Collected()
+	h := Of(versions, keys, Options{})
+	must.Need(t, len(versions) == nights && len(h.Events) == 1 && h.Events[0].Version == from, h.Events)
+	e := &h.Events[0]
+	must.Be(t, e.Verdict == ByMachine && strings.Contains(e.Evidence, "5 of 5 keys moved"), e)
+	for i, k := range keys {
+		must.Be(t, k.Control == strings.HasSuffix(k.Name, "@anchor"), k.Name, i)
+	}
+	h.Explain(func(_ string, v int) map[string]string {
+		return map[string]string{"program.vm.vm@anchor": fmt.Sprint(v >= from)}
+	})
+	must.Equal(t, e.Verdict, Undecided, e.Evidence)
 }

@@ -24,7 +24,8 @@ const program = "program."
 // Explain fills in what differs between the last version that a machine measured before each event
 // and the first one after it. recorded returns what is known of a version on a machine; nil:
 // nothing. If nights of one revision tell that it was not the program's source, and the programs
-// differ and nothing of the machine does, then it was the build.
+// differ and nothing of the machine does, then it was the build. An anchor whose files were
+// changed is none.
 func (h *History) Explain(recorded func(machine string, version int) map[string]string) {
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -36,6 +37,12 @@ func (h *History) Explain(recorded func(machine string, version int) map[string]
 		built := len(e.Differs) > 0 && !slices.ContainsFunc(e.Differs, func(d Difference) bool {
 			return !strings.HasPrefix(d.Name, program)
 		})
+		if e.anchored && slices.ContainsFunc(e.Differs, func(d Difference) bool {
+			return strings.HasPrefix(d.Name, program) && strings.Contains(d.Name, "@anchor")
+		}) {
+			e.Verdict = Undecided
+			e.Evidence = "the anchor is another build than before, and tells nothing: measure both again"
+		}
 		revision := h.Versions[before].Revision
 		if built && e.Verdict == ByMachine && revision != "" && revision == h.Versions[after].Revision {
 			e.Verdict = ByBuild

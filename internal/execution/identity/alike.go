@@ -31,7 +31,7 @@ func (t Twins) String() string {
 func Alike(cfg *config.Config, hashes map[string]string) []Twins {
 	null := map[string]bool{}
 	for _, arm := range cfg.Arms {
-		null[arm.Name] = arm.Null
+		null[arm.Name] = arm.Null || arm.Anchor // which may be the base at first
 	}
 	var order [][2]string
 	alike, all := map[[2]string]int{}, map[[2]string]int{}

@@ -15,7 +15,24 @@ type Arm struct {
 	Revision   string     // what was built, for people; "" for none
 	Benchmarks string     // absolute path of the benchmarks' directory; "": the experiment's
 	VMs        []Override // what differs from [vms], the one for all VMs first
+	// Anchor: a frozen build, of which a few keys are measured to see the machine change.
+	Anchor bool
+	Keys   []key.Pattern // of an anchor; none: some of all
 }
+
+// section is where the arm is described.
+func (a Arm) section() string {
+	if a.Anchor {
+		return "anchor"
+	}
+	return join("arms", a.Name)
+}
+
+// AnchorArm is the name of the arm of [anchor], which is the last one.
+const AnchorArm = "anchor"
+
+// mostAnchored bounds the keys of an anchor.
+const mostAnchored = 16
 
 // Override replaces parts of a VM in an arm.
 type Override struct {
@@ -27,21 +44,34 @@ type Override struct {
 	Instrument string // one of the levels; "": that of the VM
 }
 
-// arms reads the section of that name.
-func (r *reader) arms(n *node) []Arm {
-	return tables(r, "arms", n, func(name string, s *section) Arm {
-		arm := Arm{
-			Name: name, Null: s.flag("null", false), Revision: s.text("revision", ""),
-			Benchmarks: s.filled("benchmarks", ""), VMs: []Override{s.override("")},
-		}
-		vms := r.section(s.path+".vms", s.get("vms", "{}"))
-		for _, vm := range vms.node.names() {
-			own := r.section(join(vms.path, vm), vms.node.table[vm])
-			arm.VMs = append(arm.VMs, own.override(vm))
-			own.done()
-		}
+// arms reads the section of that name, and the one of the anchor.
+func (r *reader) arms(s *section) []Arm {
+	list := tables(r, "arms", s.get("arms", ""), func(name string, s *section) Arm {
+		arm := s.arm(name)
+		arm.Null, arm.Revision = s.flag("null", false), s.text("revision", "")
 		return arm
 	})
+	n := s.get("anchor", "")
+	if n == nil {
+		return list
+	}
+	own := s.section("anchor", n)
+	arm := own.arm(AnchorArm)
+	arm.Anchor, arm.Keys = true, own.patterns("keys")
+	own.done()
+	return append(list, arm)
+}
+
+// arm reads what any arm may differ in.
+func (s *section) arm(name string) Arm {
+	arm := Arm{Name: name, Benchmarks: s.filled("benchmarks", ""), VMs: []Override{s.override("")}}
+	vms := s.section(s.path+".vms", s.get("vms", "{}"))
+	for _, vm := range vms.node.names() {
+		own := s.section(join(vms.path, vm), vms.node.table[vm])
+		arm.VMs = append(arm.VMs, own.override(vm))
+		own.done()
+	}
+	return arm
 }
 
 func (s *section) override(vm string) Override {
@@ -119,13 +149,14 @@ func (c *Config) armNames() []string {
 // not fit.
 func (c *Config) checkArms(root *node, found *problems) {
 	c.checkOrder(found)
-	if len(c.Arms) == 1 {
+	c.checkAnchor(root, found)
+	if len(c.Arms) == 1 && !c.Arms[0].Anchor {
 		at := join("arms", c.Arms[0].Name)
 		found.add(c.lines.of(at), at+" is the only arm, so it is compared with nothing",
 			"add another arm, or null = true in one, or remove it")
 	}
 	for i, arm := range c.Arms {
-		at := join("arms", arm.Name)
+		at := arm.section()
 		if arm.Null {
 			c.checkNull(i, at, found)
 		}
@@ -133,6 +164,60 @@ func (c *Config) checkArms(root *node, found *problems) {
 			c.checkOverride(root, at, o, found)
 		}
 	}
+}
+
+// checkAnchor reports an anchor that is none.
+func (c *Config) checkAnchor(root *node, found *problems) {
+	at := len(c.Arms) - 1
+	if at < 0 || !c.Arms[at].Anchor {
+		return
+	}
+	arm, line := c.Arms[at], c.lines.of("anchor")
+	hasPath := func(o Override) bool { return o.Path != "" }
+	keys := slices.DeleteFunc(c.plannedKeys(), func(k key.Key) bool { return k.Arm != AnchorArm })
+	switch {
+	case at == 0:
+		found.add(line, "there is [anchor], and there are no [arms]",
+			"name what is measured beside it, and its revision, in [arms.NAME]")
+	case slices.ContainsFunc(c.Arms[:at], func(a Arm) bool { return a.Name == AnchorArm }):
+		found.add(line, "there are [anchor] and [arms.anchor]", "give the arm another name")
+	case arm.Benchmarks == "" && !slices.ContainsFunc(arm.VMs, hasPath):
+		found.add(line, "[anchor] has no build of its own, so it changes with the program",
+			"copy a build to where nothing changes it, and name it: benchmarks or path, as in an arm")
+	case len(keys) == 0 || len(keys) > mostAnchored:
+		found.add(c.lines.of("anchor.keys", "anchor"), fmt.Sprintf("the anchor has %d keys", len(keys)),
+			fmt.Sprintf("name 8 to %d of anchor.keys that differ in what they exercise", mostAnchored))
+	case len(c.Stop.Rules) > 0:
+		found.add(line, "there are [anchor] and [stop]",
+			"remove one: of an anchor every experiment measures the same number of executions")
+	}
+	c.checkList("anchor.keys", arm.Keys, root, false, found)
+}
+
+// anchored leaves out the keys that are not those of the anchor in its arm. Without a list, these
+// are spread over all.
+func (c *Config) anchored(keys []key.Key) []key.Key {
+	at := len(c.Arms) - 1
+	if at < 0 || !c.Arms[at].Anchor {
+		return keys
+	}
+	list, all := c.Arms[at].Keys, 0
+	for _, k := range keys {
+		if k.Arm == AnchorArm {
+			all++
+		}
+	}
+	n := 0
+	return slices.DeleteFunc(keys, func(k key.Key) bool {
+		if k.Arm != AnchorArm {
+			return false
+		}
+		n++
+		if list == nil { // drawn where the next of 16 equal parts begins
+			return all > mostAnchored && n*mostAnchored/all == (n-1)*mostAnchored/all
+		}
+		return !slices.ContainsFunc(list, func(p key.Pattern) bool { return p.Match(k) })
+	})
 }
 
 func (c *Config) checkNull(i int, at string, found *problems) {

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -180,4 +181,35 @@ func TestManyArms(t *testing.T) {
 	c := mustParse(t, text)
 	must.Be(t, len(c.Arms) == 20 && len(c.Keys()) == 19 && c.Keys()[0].Arm == "b3", len(c.Arms), "arms, keys",
 		c.Keys())
+}
+
+// TestAnchor: the anchor is the last arm and has the keys that it lists, or some of all; what would
+// make it useless is refused.
+func TestAnchor(t *testing.T) {
+	const anchor = "[arms.new]\n[anchor]\nbenchmarks = \"frozen\"\n"
+	c := mustParse(t, two+anchor+"keys = [\"b:Py:*\"]\n")
+	must.Equal(t, fmt.Sprint(c.Keys()), "[b:C:v@new b:Py:v@new b:Py:v@anchor]")
+	must.Be(t, c.Arms[1].Anchor && c.Experiment.Order == config.OrderBlocked, c.Arms)
+	more := two
+	for i := range 8 {
+		more += fmt.Sprintf("b%d = { parameter = 1 }\n", i)
+	}
+	c = mustParse(t, more+anchor)
+	n := 0
+	for _, k := range c.Keys() {
+		if k.Arm == config.AnchorArm {
+			n++
+		}
+	}
+	must.Equal(t, n, 16, "of 18 keys")
+	for text, want := range map[string]string{
+		"[anchor]\nbenchmarks = \"frozen\"":      "there are no [arms]",
+		"[arms.new]\n[anchor]\n":                 "no build of its own",
+		anchor + "keys = [\"b:Lua:v\"]":          "matches no key",
+		anchor + "[arms.anchor]":                 "another name",
+		anchor + "[stop]\nrules = [\"verdict\"]": "same number of executions",
+	} {
+		_, problems := parse(t, two+text)
+		must.Be(t, strings.Contains(problems, want), text, problems)
+	}
 }

@@ -136,9 +136,9 @@ func (c *Config) Skipped() []key.Key {
 
 // plannedKeys returns the keys of allKeys without the skipped ones.
 func (c *Config) plannedKeys() []key.Key {
-	return slices.DeleteFunc(c.allKeys(), func(k key.Key) bool {
+	return c.anchored(slices.DeleteFunc(c.allKeys(), func(k key.Key) bool {
 		return slices.ContainsFunc(c.Experiment.Skip, func(p key.Pattern) bool { return p.Match(k) })
-	})
+	}))
 }
 
 // checkSizes reports sizes for VMs that do not exist on any machine.

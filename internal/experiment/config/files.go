@@ -179,9 +179,9 @@ func (c *Config) pathKey(k key.Key, path string) string {
 		switch {
 		case o.Path != path:
 		case o.VM == "":
-			at = join("arms", arm.Name)
+			at = arm.section()
 		case o.VM == k.VM:
-			at = join(join("arms", arm.Name)+".vms", k.VM)
+			at = join(arm.section()+".vms", k.VM)
 		}
 	}
 	return at

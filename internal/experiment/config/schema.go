@@ -45,7 +45,7 @@ func (r *reader) config(root *node) *Config {
 	c.Variants = r.variants(s.get("variants", ""))
 	c.Variants = append(c.Variants, r.suites(s.get("suites", ""))...)
 	c.Benchmarks = withSuites(r.benchmarks(s.get("benchmarks", ""), c.Variants), c.Variants)
-	c.Arms = r.arms(s.get("arms", ""))
+	c.Arms = r.arms(s)
 	c.Hooks = table(s, "hooks", (*section).hooks)
 	c.Notify = table(s, "notify", (*section).notify)
 	c.KernelLog = table(s, "kernel_log", (*section).kernelLog)

@@ -53,6 +53,7 @@ type Plan struct {
 type PlanArm struct {
 	Name     string `json:"name"`
 	Null     bool   `json:"null"`
+	Anchor   bool   `json:"anchor,omitempty"`
 	Revision string `json:"revision"`
 }
 
@@ -112,7 +113,7 @@ func PlanOf(ctx context.Context, fsys durable.FS, cfg *config.Config, path strin
 		p.Skipped = append(p.Skipped, k.String())
 	}
 	for _, arm := range cfg.Arms {
-		p.Arms = append(p.Arms, PlanArm{arm.Name, arm.Null, arm.Revision})
+		p.Arms = append(p.Arms, PlanArm{arm.Name, arm.Null, arm.Anchor, arm.Revision})
 	}
 	if len(cfg.Arms) > 0 {
 		p.Notes = alike(ctx, cfg)

@@ -76,6 +76,8 @@ func armsText(arms []summary.PlanArm) string {
 			role = ", the base"
 		case arm.Null:
 			role = ", a copy of the base"
+		case arm.Anchor:
+			role = ", frozen"
 		}
 		if arm.Revision != "" {
 			role += ", revision " + arm.Revision
