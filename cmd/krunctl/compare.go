@@ -89,6 +89,7 @@ type compareOptions struct {
 	between             []string
 	correction, failOn  string
 	calibrate           bool
+	inject              string
 	names               []string // of the arguments in the output; nil: their own
 }
 
@@ -141,7 +142,9 @@ func compareCommand(a *app) *cobra.Command {
 		"iterations whose total time is the cost of warming up")
 	f.BoolVar(&o.calibrate, "calibrate", false,
 		"also measure how often tables of these data without a change have a false verdict")
-	f.Uint64Var(&o.Seed, "seed", 1, "seed of --calibrate")
+	f.StringVar(&o.inject, "inject", "",
+		"also say how often a slowdown of one key of this size, such as 1%, would have been found")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of --calibrate and --inject")
 	f.StringVar(&o.failOn, "fail-on", "", "exit with 1 if a key is worse, changed, or never (default worse; "+
 		"changed for kinds of restart; never for VMs, variants, benchmarks and machines)")
 	return command
@@ -166,10 +169,17 @@ func (o *compareOptions) check() error {
 	case o.arms != "" && len(strings.Split(o.arms, ",")) != 2:
 		return fmt.Errorf("--arms must name two arms, such as base,new, not %q", o.arms)
 	}
-	if o.calibrate {
+	if o.calibrate || o.inject != "" {
 		o.Splits = compare.DefaultSplits
 	}
-	return nil
+	if o.inject == "" {
+		return nil
+	}
+	if o.calibrate {
+		return errors.New("--calibrate and --inject make tables of the same data: ask one after the other")
+	}
+	o.Inject, err = share("inject", o.inject)
+	return err
 }
 
 func (a *app) compare(args []string, o compareOptions) error {

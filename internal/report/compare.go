@@ -194,6 +194,9 @@ func methodNotes(r *compare.Result) []string {
 	if c := r.Calibration; c != nil {
 		notes = append(notes, calibrationText(c))
 	}
+	if i := r.Injected; i != nil {
+		notes = append(notes, injectedText(i))
+	}
 	for _, text := range []string{adviceText(r), layoutText(r), machinesText(r)} {
 		if text != "" {
 			notes = append(notes, text)
@@ -265,6 +268,17 @@ func machinesText(r *compare.Result) string {
 	}
 	return fmt.Sprintf("difference between the slowest and the fastest of %d machines, which cancels, "+
 		"because the comparison is within machines: %s", m.Machines, text)
+}
+
+// injectedText is the answer of a positive control.
+func injectedText(i *compare.Injected) string {
+	if i.Tables == 0 {
+		return fmt.Sprintf("no key can be compared, so a slowdown of %s would not have been found",
+			compare.Percent(i.Size))
+	}
+	return fmt.Sprintf("a slowdown of %s in one key would have been found in %s (%s to %s) of %d tables of "+
+		"the same data", compare.Percent(i.Size), compare.Percent(i.Rate), compare.Percent(i.Low),
+		compare.Percent(i.High), i.Tables)
 }
 
 func calibrationText(c *compare.Calibration) string {

@@ -9,12 +9,11 @@ import (
 // bins is the number of bins of Calibration.Histogram.
 const bins = 20
 
-// calibrate decides tables of the same data in which nothing has changed: the effect found is
+// withoutEffect makes tables of the same data in which nothing has changed: the effect found is
 // removed from every key, and its executions are exchanged at random between the sides (within each
 // block when paired).
-func calibrate(rows []row, f family, o Options) *Calibration {
+func withoutEffect(rows []row, f family, o Options, visit func(r *rand.Rand, table []row)) {
 	random := rand.New(rand.NewPCG(o.Seed, 0x6b72756e64))
-	c := &Calibration{Splits: o.Splits, Histogram: make([]int, bins)}
 	still := make([]row, len(rows))
 	for i := range rows {
 		still[i] = rows[i].unchanged(&f.rows[i].steady, o.Paired)
@@ -24,7 +23,42 @@ func calibrate(rows []row, f family, o Options) *Calibration {
 		for i := range still {
 			mixed[i] = still[i].shuffled(random, o.Paired)
 		}
-		g := decide(mixed, o.Paired, o)
+		visit(random, mixed)
+	}
+}
+
+// inject decides such tables with one key, drawn for each, whose executions after are slower.
+func inject(rows []row, f family, o Options) *Injected {
+	var able []int // keys that can be compared
+	for i := range f.rows {
+		if e := &f.rows[i].steady; e.ok && !e.linear {
+			able = append(able, i)
+		}
+	}
+	c := &Injected{Size: o.Inject}
+	if len(able) == 0 {
+		return c
+	}
+	c.Tables = o.Splits
+	withoutEffect(rows, f, o, func(random *rand.Rand, table []row) {
+		i := able[random.IntN(len(able))]
+		table[i].after = slices.Clone(table[i].after)
+		for k := range table[i].after {
+			table[i].after[k].Value *= 1 + o.Inject
+		}
+		d := decide(table, o.Paired, o).rows[i]
+		c.Found += number(combine(d.change(0, o), d.class) == Worse)
+	})
+	c.Rate = float64(c.Found) / float64(c.Tables)
+	c.Low, c.High = Binomial(c.Found, c.Tables, 0.95)
+	return c
+}
+
+// calibrate counts the tables without a change that have a verdict.
+func calibrate(rows []row, f family, o Options) *Calibration {
+	c := &Calibration{Splits: o.Splits, Histogram: make([]int, bins)}
+	withoutEffect(rows, f, o, func(_ *rand.Rand, table []row) {
+		g := decide(table, o.Paired, o)
 		wrong := false
 		c.Keys = g.steady
 		for i := range g.rows {
@@ -37,10 +71,8 @@ func calibrate(rows []row, f family, o Options) *Calibration {
 				wrong = true
 			}
 		}
-		if wrong {
-			c.False++
-		}
-	}
+		c.False += number(wrong)
+	})
 	c.Rate = float64(c.False) / float64(c.Splits)
 	c.Low, c.High = Binomial(c.False, c.Splits, 0.95)
 	return c

@@ -48,7 +48,10 @@ type Options struct {
 	Null *Side
 	// Splits is the number of tables for the calibration; 0: no calibration.
 	Splits int
-	Seed   uint64 // of the calibration
+	// Inject is a slowdown, 0.01 is 1 %, of which Splits such tables say how often it would have
+	// been found, in place of the calibration; 0: none.
+	Inject float64
+	Seed   uint64 // of the tables
 
 	copies   [][]Observation // the executions of Null, by row
 	together bool            // both sides are of one experiment, measured in turns
@@ -113,7 +116,10 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r.machines(rows, f, o)
 	r.instrumented(before, after)
 	r.stopped(before, after)
-	if o.Splits > 0 {
+	switch {
+	case o.Splits > 0 && o.Inject > 0:
+		r.Injected = inject(rows, f, o)
+	case o.Splits > 0:
 		r.Calibration = calibrate(rows, f, o)
 	}
 	for i := range r.Changes {

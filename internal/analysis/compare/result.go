@@ -56,6 +56,7 @@ type Result struct {
 	Counts      map[Verdict]int  `json:"counts"` // of the keys' verdicts
 	NullArm     *NullArm         `json:"null_arm"`
 	Calibration *Calibration     `json:"calibration"`
+	Injected    *Injected        `json:"injected,omitempty"`
 	Warnings    []warmup.Warning `json:"warnings"`
 }
 
@@ -242,6 +243,17 @@ type NullArm struct {
 	// Unfit: a key of the null arm differs after correction, so that this machine cannot support
 	// the verdicts.
 	Unfit bool `json:"unfit"`
+}
+
+// Injected is how often a slowdown of one key is found in tables of the same data without a change,
+// with the executions exchanged at random between the sides.
+type Injected struct {
+	Size   float64 `json:"size"`   // 0.01 is 1 %
+	Tables int     `json:"tables"` // 0: no key can be compared
+	Found  int     `json:"found"`  // the key was worse
+	Rate   float64 `json:"rate"`   // with its 95 % interval
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
 }
 
 // Calibration is the false verdicts among tables of the same data with the executions exchanged at
