@@ -126,7 +126,8 @@ func TestHistoryConfirm(t *testing.T) {
 		"parameter = 10 }", "parameter = 10 }\nfasta = { parameter = 1 }").Replace(stepText)
 	ask := func(template string) ran {
 		must.Do(t, os.WriteFile(filepath.Join(dir, "again.toml"), []byte(template), 0o644))
-		return krunctl(t, "history", "--format", "json", "--confirm", filepath.Join(dir, "again.toml"), values)
+		return krunctl(t, "history", "--format", "json", "--confirm", filepath.Join(dir, "again.toml"),
+			values)
 	}
 	got := ask(text)
 	must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, "null = true"), got.code, got.stderr)

@@ -130,13 +130,14 @@ func TestNeeds(t *testing.T) {
 	must.Equal(t, need.executions(1e-6, 0.0375, 2, MostExecutions), 0, "executions for nothing")
 }
 
-// TestInject: of the data of 12 blocks that vary by 0.2 %, a slowdown of 3 % is always found, and one
-// below the margin never.
+// TestInject: of the data of 12 blocks that vary by 0.2 %, a slowdown of 3 % is always found, and
+// one below the margin never.
 func TestInject(t *testing.T) {
 	of := analyzed(t, armsOf(t, 12, 1.03, 1))
 	side := func(arm string) Side { return Side{Doc: of.Doc, Data: of.Data, Arm: arm} }
 	for size, want := range map[float64]float64{0.03: 1, 0.005: 0} {
 		r := mustCompare(t, side("base"), side("new"), Options{Paired: true, Splits: 50, Inject: size})
-		must.Be(t, r.Calibration == nil && r.Injected.Tables == 50 && r.Injected.Rate == want, size, r.Injected)
+		must.Be(t, r.Calibration == nil && r.Injected.Tables == 50 && r.Injected.Rate == want, size,
+			r.Injected)
 	}
 }

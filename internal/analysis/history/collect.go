@@ -133,8 +133,8 @@ func (c *Collector) find(label, source string) (int, bool) {
 // Add adds an experiment. Each arm is a version, whose label is the arm's revision; without one, it
 // is name, followed by the arm. Another experiment of the same revision on the same machine is a
 // version of its own, labeled "REVISION (2)": if the two differ, it was not the program. Null arms
-// and instrumented keys are left out. The keys of an anchor keep its name; what they measure belongs
-// to the version of the last other arm.
+// and instrumented keys are left out. The keys of an anchor keep its name; what they measure
+// belongs to the version of the last other arm.
 func (c *Collector) Add(m Measured, name string) {
 	x := measurement{c, map[[2]string]string{}}
 	arms := map[string]dataset.Arm{}

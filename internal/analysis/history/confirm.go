@@ -38,8 +38,8 @@ func (h *History) Asks(e *Event) (before, after string, ok bool) {
 }
 
 // Confirm judges an event by such a comparison. If keys of the event changed in its direction, it
-// was the program. If none did, and those beyond the margin are the same, or would have shown half of
-// the effect, it was the machine, which measured both. Anything else decides nothing.
+// was the program. If none did, and those beyond the margin are the same, or would have shown half
+// of the effect, it was the machine, which measured both. Anything else decides nothing.
 func (e *Event) Confirm(experiment string, r *compare.Result) {
 	again := &Again{Experiment: experiment, Changed: []string{}, Ratio: 1}
 	why := "none of its keys is there"

@@ -20,7 +20,8 @@ import (
 // Executions differ by 1 %, and blocks drift by 0.5 %.
 func again(t *testing.T, r *rand.Rand, e *Event, effect func(name string) float64) (*compare.Result, int) {
 	t.Helper()
-	d := &dataset.Dataset{Info: dataset.Info{Blocked: true, Arms: []dataset.Arm{{Name: "good"}, {Name: "candidate"},
+	d := &dataset.Dataset{Info: dataset.Info{Blocked: true, Arms: []dataset.Arm{
+		{Name: "good"}, {Name: "candidate"},
 		{Name: "again", Null: true}}}}
 	executions := 0
 	for _, k := range e.Keys {
@@ -39,8 +40,8 @@ func again(t *testing.T, r *rand.Rand, e *Event, effect func(name string) float6
 				name.Arm = arm.Name
 				executions++
 				d.Add(name, dataset.Execution{Number: b + 1, Outcome: results.Completed,
-					Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,
-						Reals: values}}})
+					Columns: []dataset.Column{{Name: dataset.Wall, Unit: dataset.Seconds,
+						Core: dataset.NoCore, Reals: values}}})
 			}
 		}
 	}
@@ -89,15 +90,15 @@ func TestConfirm(t *testing.T) {
 	must.Be(t, told[0] <= 1 && told[1] >= trials-trials/10 && asked[0] >= trials, told, asked)
 }
 
-// TestAnchor: the anchor's keys are controls of the version that was measured beside them. When they
-// move, it is the machine; not, if the anchor was built anew.
+// TestAnchor: the anchor's keys are controls of the version that was measured beside them. When
+// they move, it is the machine; not, if the anchor was built anew.
 func TestAnchor(t *testing.T) {
 	c := NewCollector(nil)
 	r := rand.New(rand.NewPCG(61, 61))
 	const nights, from = 30, 20
 	for v := range nights {
-		d := &dataset.Dataset{Info: dataset.Info{Arms: []dataset.Arm{{Name: "new", Revision: fmt.Sprint("rev", v)},
-			{Name: "anchor", Anchor: true}}}}
+		d := &dataset.Dataset{Info: dataset.Info{Arms: []dataset.Arm{
+			{Name: "new", Revision: fmt.Sprint("rev", v)}, {Name: "anchor", Anchor: true}}}}
 		for k := range 5 {
 			for _, arm := range d.Arms {
 				level := math.Exp(0.04*float64(number(v >= from)) + 0.002*r.NormFloat64())

@@ -24,11 +24,11 @@ func Confirmation(file, template, before, after string, keys []string, host stri
 	text := strings.NewReplacer(goodPlace, before, candidatePlace, after).Replace(template)
 	switch {
 	case !strings.Contains(template, candidatePlace) || !strings.Contains(template, goodPlace):
-		return "", fmt.Errorf("the template needs revision = %q in [arms.%s], revision = %q in [arms.%s], and "+
-			"paths with them", goodPlace, Good, candidatePlace, Candidate)
+		return "", fmt.Errorf("the template needs revision = %q in [arms.%s], revision = %q in [arms.%s], "+
+			"and paths with them", goodPlace, Good, candidatePlace, Candidate)
 	case strings.Contains(template, goodBuildPlace) || strings.Contains(template, candidateBuildPlace):
-		return "", fmt.Errorf("the template has %s: nothing is built here; name the directories of builds by "+
-			"%s and %s", candidateBuildPlace, goodPlace, candidatePlace)
+		return "", fmt.Errorf("the template has %s: nothing is built here; name the directories of builds "+
+			"by %s and %s", candidateBuildPlace, goodPlace, candidatePlace)
 	}
 	parse := func(others string) (*config.Config, string, error) {
 		text := strings.ReplaceAll(text, otherKeys, others)
