@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"krund/internal/analysis/arith"
 )
 
 // bins is the number of bins of Calibration.Histogram.
@@ -47,7 +49,7 @@ func inject(rows []row, f family, o Options) *Injected {
 			table[i].after[k].Value *= 1 + o.Inject
 		}
 		d := decide(table, o.Paired, o).rows[i]
-		c.Found += number(combine(d.change(0, o), d.class) == Worse)
+		c.Found += arith.One(combine(d.change(0, o), d.class) == Worse)
 	})
 	c.Rate = float64(c.Found) / float64(c.Tables)
 	c.Low, c.High = Binomial(c.Found, c.Tables, 0.95)
@@ -71,7 +73,7 @@ func calibrate(rows []row, f family, o Options) *Calibration {
 				wrong = true
 			}
 		}
-		c.False += number(wrong)
+		c.False += arith.One(wrong)
 	})
 	c.Rate = float64(c.False) / float64(c.Splits)
 	c.Low, c.High = Binomial(c.False, c.Splits, 0.95)
