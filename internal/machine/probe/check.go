@@ -123,6 +123,9 @@ func checkVirtualisation(v Virtualisation) setting.Finding {
 	if !v.None() {
 		f.Status, f.Fix = setting.StatusCannot,
 			"measure on bare metal; numbers from here are for development only"
+		if v.Machine == "" {
+			f.Fix = "measure outside of the container, whose limits and settings are not the machine's"
+		}
 	}
 	return f
 }

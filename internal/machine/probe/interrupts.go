@@ -36,7 +36,8 @@ func (r InterruptRow) Device() bool { return isNumber(r.Name) && !r.Tick() && !r
 // timer-riscv.c:118).
 func (r InterruptRow) Tick() bool {
 	return r.Name == "LOC" || strings.HasSuffix(r.About, "arch_timer") ||
-		strings.HasSuffix(r.About, "riscv-timer")
+		strings.HasSuffix(r.About, "riscv-timer") || r.private() && strings.HasSuffix(r.About, " timer") ||
+		r.Name == "CLK" // IBM's mainframes: arch/s390/kernel/irq.c
 }
 
 // private reports whether only the processor itself can raise the interrupt: 16 to 31 of an arm

@@ -107,3 +107,11 @@ func TestSystemdAnswers(t *testing.T) {
 	must.Be(t, !strings.Contains(byFirmware("LENOVO", "20XW"), "l"),
 		"a laptop is taken for a virtual machine")
 }
+
+// TestContainerOfAMachine: on bare metal the remedy is not to look for it.
+func TestContainerOfAMachine(t *testing.T) {
+	for v, want := range map[string]Virtualisation{"bare metal": {Machine: "kvm", Container: "docker"},
+		"outside of the container": {Container: "docker"}} {
+		must.Be(t, strings.Contains(checkVirtualisation(want).Fix, v), want)
+	}
+}
