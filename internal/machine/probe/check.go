@@ -2,7 +2,9 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"krund/internal/display"
@@ -51,7 +53,8 @@ func finding(d setting.Descriptor, found, wanted, detail string) setting.Finding
 // changes nothing.
 func Check(ctx context.Context, h host.Host, r Request) []setting.Finding {
 	findings := []setting.Finding{
-		checkTemperature(ReadTemperatures(ctx, h), r.Sensors, PlatformOf(h)), checkKernelLog(ctx, h),
+		checkTemperature(ReadTemperatures(ctx, h), r.Sensors, PlatformOf(h)),
+		checkKernelLog(ctx, h, PlatformOf(h)),
 		checkThrottle(ReadThrottle(h.Root), PlatformOf(h)), checkPowerLimits(ReadPowerLimits(h.Root)),
 		checkVirtualisation(DetectVirtualisation(ctx, h)),
 		checkFingerprint(ReadFingerprint(ctx, h, nil)),
@@ -84,15 +87,17 @@ func checkTemperature(t Temperatures, sensors []string, p Platform) setting.Find
 	return f
 }
 
-func checkKernelLog(ctx context.Context, h host.Host) setting.Finding {
+func checkKernelLog(ctx context.Context, h host.Host, p Platform) setting.Finding {
 	f := finding(kernelLog, "readable", "readable", "")
 	log, err := WatchKernelLog(ctx, h)
 	if err == nil {
 		err = log.Close()
 	}
 	if err != nil {
-		f.Status, f.Found, f.Detail, f.Fix = setting.StatusCannot, "unreadable", err.Error(),
-			"run as root, outside of containers"
+		f.Status, f.Found, f.Detail = setting.StatusCannot, "unreadable", err.Error()
+		if f.Fix = "run as root"; p.Container || errors.Is(err, fs.ErrNotExist) {
+			f.Fix = p.Remedy("log")
+		}
 	}
 	return f
 }

@@ -237,9 +237,9 @@ func CheckLoad(h host.Host, self int) setting.Finding {
 		f.Status = setting.StatusDiffers
 		found = append(found, fmt.Sprintf("krund runs as process %d", pid))
 	}
-	if f.Found = strings.Join(found, ", "); f.Found == "" {
-		f.Found, f.Status = "unknown", setting.StatusCannot
-	}
 	f.Fix = "wait, or end what runs: top(1) shows it"
+	if f.Found = strings.Join(found, ", "); f.Found == "" {
+		f.Found, f.Status, f.Fix = "unknown", setting.StatusCannot, "mount proc with /proc/loadavg"
+	}
 	return f
 }

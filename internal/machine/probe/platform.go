@@ -31,10 +31,15 @@ var remedies = []struct {
 	{"sensors", Platform.isGuest, `measure on bare metal: a virtual machine has no sensors; ` +
 		`temperature = "warn" in [controls] measures without`},
 	{"sensors", Platform.isContainer, "run outside of the container, where /sys shows the sensors"},
+	{"sensors", Platform.noModules, "use a kernel with the driver of the sensors built in (such as " +
+		"coretemp, k10temp): this one loads no modules"},
 	{"sensors", Platform.isX86, "load the driver of the sensors (coretemp, k10temp, nct6775), or choose " +
 		"existing ones in [temperature] sensors"},
 	{"sensors", nil, "load the driver of the board's sensors or thermal zones (`ls /sys/class/hwmon " +
 		"/sys/class/thermal`), or choose existing ones in [temperature] sensors"},
+
+	{"log", Platform.isContainer, "run outside of the container, which does not show /dev/kmsg"},
+	{"log", nil, "use a kernel with CONFIG_PRINTK=y"},
 
 	{"throttle", Platform.isGuest, "nothing to do: only the host of this virtual machine can see it"},
 	{"throttle", nil, "nothing to do: use the processor's counters, see [counters]"},

@@ -24,7 +24,8 @@ func TestRemediesAreTrueWhereTheyArePrinted(t *testing.T) {
 		{"more/graviton", "frequency", "bare metal", "EIST"},
 		{"more/graviton", "sensors", "bare metal", "coretemp"},
 		{"more/graviton", "msr", "only x86", "modprobe"},
-		{"more/raspberry-pi", "sensors", "the board's", "coretemp"},
+		{"more/raspberry-pi", "sensors", "loads no modules", "load the driver"},
+		{"riscv", "sensors", "the board's", "coretemp"},
 		{"more/raspberry-pi", "turbo", `turbo = "warn"`, "msr"},
 		{"more/container", "perf", "CAP_PERFMON", "paranoid"},
 		{"more/container", "throttle", "host of this virtual machine", "counters"},
@@ -43,6 +44,9 @@ func TestRemediesAreTrueWhereTheyArePrinted(t *testing.T) {
 		{"more/container", "debugfs", "on the host of this container", "locked"},
 		{"more/container", "uncore", "on the host of this container", "servers"},
 		{"intel-server", "uncore", "no modules", "modprobe"},
+		{"more/container", "log", "outside of the container", "root"},
+		{"more/raspberry-pi", "log", "CONFIG_PRINTK", "container"},
+		{"more/epyc-nps4", "sensors", "loads no modules", "load the driver"},
 		{"riscv", "msr", "only x86", "modprobe"},
 		{"riscv", "frequency", "the board's own", "EIST"},
 		{"riscv", "turbo", "in the firmware", "msr"},
@@ -51,6 +55,7 @@ func TestRemediesAreTrueWhereTheyArePrinted(t *testing.T) {
 		dir := t.TempDir()
 		if text := cpuinfoOf[tt.tree]; text != "" {
 			must.Write(t, filepath.Join(dir, "proc/cpuinfo"), text)
+			must.Write(t, filepath.Join(dir, "proc/modules"), "")
 		} else {
 			dir = machines.New(t, tt.tree)
 		}
