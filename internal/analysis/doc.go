@@ -8,7 +8,7 @@
 //     arith.
 //  3. classify.Rule.Classify assigns a class: flat, warmup, slowdown or no steady state.
 //  4. steady.Of determines the beginning of the steady state and its iterations.
-//  5. For a pair, classify.Count and quantile.SpreadOf combine its executions, and bootstrap
+//  5. For a pair, classify.Count and arith.SpreadOf combine its executions, and bootstrap
 //     computes the steady-state performance with its confidence interval.
 //
 // Package warmup runs the pipeline over a whole experiment. Start reading there.
