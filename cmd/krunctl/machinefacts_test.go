@@ -46,13 +46,13 @@ func TestCaveatsOfSeveralMachines(t *testing.T) {
 		"<b>alpha</b>: CPU of alpha, virtual", "<b>beta</b>: CPU of beta</dd>", "no reboots",
 		"1 of 2 as wanted",
 		"<h3>alpha</h3>", "<h3>beta</h3>", "no turbo on alpha", "no turbo on beta",
-		"alpha: the machine is virtual", "alpha, beta: 2 of 2 executions ran without a reboot",
-		"alpha, beta: controls without the requested value: turbo",
+		"on alpha, the machine is virtual", "on alpha, beta, 2 of 2 executions ran without a reboot",
+		"on alpha, beta, controls without the requested value: turbo",
 	} {
 		must.Contain(t, text, want, "the report lacks")
 	}
 	if r := krunctl(t, "analyze", "--table", dir); !strings.Contains(r.stdout,
-		"alpha: the machine is virtual") {
+		"on alpha, the machine is virtual") {
 		t.Errorf("the table lacks the caveats: %s", r.text())
 	}
 }

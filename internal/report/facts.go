@@ -266,7 +266,7 @@ func machineWarnings(machines []*Facts) []warmup.Warning {
 		}
 	}
 	for i, w := range list {
-		list[i].Text = strings.Join(names[w], ", ") + ": " + w.Text
+		list[i].Text = "on " + strings.Join(names[w], ", ") + ", " + w.Text
 	}
 	return list
 }

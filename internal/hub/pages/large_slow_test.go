@@ -49,10 +49,15 @@ func TestLarge(t *testing.T) {
 				return err
 			}
 		}
-		_, err := tx.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n
+		result, err := tx.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n
 			WHERE i < $1 - 1) INSERT INTO records (experiment, machine, slot, attempt, blob, received)
 			SELECT 'x' || (i % $2), $3, i / $2, 1, (SELECT MIN(hash) FROM blobs), i FROM n`, experiments*records,
 			experiments, h.machine)
+		if err != nil {
+			return err
+		}
+		n, err := result.RowsAffected()
+		must.Equal(t, n, experiments*records, "records")
 		return err
 	})
 	for n := range names {
