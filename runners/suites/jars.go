@@ -57,9 +57,11 @@ func (t *tree) jar(name, entry string) (entries []string, text string, err error
 			return nil, "", fmt.Errorf("%s: %w", entry, err)
 		}
 		data, err := io.ReadAll(io.LimitReader(r, mostFile+1))
-		if err = errors.Join(err, r.Close()); err != nil || len(data) > mostFile {
+		err = errors.Join(err, r.Close())
+		if err != nil || len(data) > mostFile || t.left < int64(len(data)) {
 			return nil, "", fmt.Errorf("%s: %w", entry, cmp.Or(err, errors.New("it is too large")))
 		}
+		t.left -= int64(len(data))
 		text = string(data)
 	}
 	return entries, text, nil

@@ -81,6 +81,10 @@ func readGo(t *tree, f *Found) error {
 func (t *tree) packages(dir string, depth int, f *Found) error {
 	const deepest = 6
 	names, err := t.list(dir)
+	if err != nil && depth > 0 && t.seen <= mostListed {
+		f.leave("%q: %v", clip(dir), err)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,9 @@ import (
 const (
 	MostBenchmarks = 1000
 	MostOptions    = 32
-	MostText       = 256 // bytes of an option, and of a file's path in the suite
-	mostEntries    = 5000
+	MostText       = 256     // bytes of an option, and of a file's path in the suite
+	mostEntries    = 5000    // of a directory
+	mostListed     = 100_000 // of all
 	mostFile       = 1 << 20 // bytes
 	mostRead       = 64 << 20
 )
@@ -203,6 +204,7 @@ func clip(text string) string {
 type tree struct {
 	root *os.Root
 	left int64 // bytes that may still be read
+	seen int   // entries of directories
 }
 
 // open does not wait for the other end of a FIFO.
@@ -223,6 +225,10 @@ func (t *tree) list(dir string) ([]string, error) {
 	}
 	if len(entries) > mostEntries {
 		return nil, fmt.Errorf("%s has more than %d entries; is it the suite's directory?", dir, mostEntries)
+	}
+	if t.seen += len(entries); t.seen > mostListed {
+		return nil, fmt.Errorf("it has more than %d entries, up to %s; write a directory in it",
+			mostListed, dir)
 	}
 	var names []string
 	for _, e := range entries {
