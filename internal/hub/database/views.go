@@ -24,7 +24,8 @@ func (db *DB) Version(ctx context.Context) (string, error) {
 		(SELECT COALESCE(SUM(last_seen % 1000000007), 0) FROM machines), (SELECT COUNT(*) FROM machines),
 		(SELECT COUNT(*) FROM alerts), (SELECT COALESCE(SUM((muted + closed) % 1000000007), 0) FROM alerts),
 		(SELECT COALESCE(SUM((updated + found) % 1000000007), 0) FROM
-			(SELECT updated, 0 AS found FROM events UNION ALL SELECT 0, found FROM histories) changes)`)
+			(SELECT updated, 0 AS found FROM events UNION ALL SELECT 0, found FROM histories
+			UNION ALL SELECT COALESCE(MAX(updated), 0), 0 FROM runs) changes)`)
 	if err != nil {
 		return "", fmt.Errorf("read the version of the data: %w", err)
 	}

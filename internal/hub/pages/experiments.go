@@ -18,6 +18,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
+	"krund/internal/hub/watch"
 	"krund/internal/report"
 )
 
@@ -132,6 +133,33 @@ func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	}
 	jobs, err := p.jobs(r, list)
 	return Queue{f, jobs, max(more, 0), nextPart(r, len(list), mostListed)}, err
+}
+
+// runs lists the revisions that the hub measures by itself, with ?schedule=.
+func (p *Pages) runs(r *http.Request, f Frame) (any, error) {
+	f.Title, f.Section, f.Live = "Revisions", "queue", true
+	list, err := p.db.Runs(r.Context(), r.FormValue("schedule"), skipped(r), mostListed)
+	page := Runs{f, []RunRow{}, nextPart(r, len(list), mostListed)}
+	for _, one := range list {
+		row := RunRow{Run: one, Shown: State{cmp.Or(one.Verdict, one.State), "idle"}}
+		switch {
+		case one.Verdict == watch.Worse || one.Verdict == watch.Failed:
+			row.Shown.Class = "bad"
+		case one.Verdict == watch.Better || one.Verdict == watch.Same:
+			row.Shown.Class = "good"
+		case one.State == database.RunMeasuring:
+			row.Shown.Class = "busy"
+		}
+		row.Link = Link{Text: one.ID}
+		_, err := p.db.Experiment(r.Context(), one.ID)
+		if err == nil {
+			row.Link = experimentLink(one.ID, one.Schedule)
+		} else if !errors.Is(err, database.ErrMissing) {
+			return nil, err
+		}
+		page.List = append(page.List, row)
+	}
+	return page, err
 }
 
 // inTurn returns a part of what runs, and then of what waits, in the order of a machine that may

@@ -83,6 +83,20 @@ type Queue struct {
 	Next  string `json:"next"` // address of the next part of the list; "": this is the end
 }
 
+// Runs are revisions that the hub measures by itself, the newest first.
+type Runs struct {
+	Frame `json:"-"`
+	List  []RunRow `json:"runs"`
+	Next  string   `json:"next"` // address of the next part of the list; "": this is the end
+}
+
+// RunRow is a revision that the hub measures by itself.
+type RunRow struct {
+	database.Run
+	Shown State `json:"-"`
+	Link  Link  `json:"experiment"` // without an address: there is none
+}
+
 // Experiments is the list of all experiments, the newest first.
 type Experiments struct {
 	Frame `json:"-"`

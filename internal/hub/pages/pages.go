@@ -84,6 +84,7 @@ func (p *Pages) Routes() []Route {
 		{"GET /machines", access.Anonymous, p.page(p.machines)},
 		{"GET /machines/{name}", access.Anonymous, p.page(p.machine)},
 		{"GET /queue", access.Anonymous, p.page(p.queue)},
+		{"GET /runs", access.Reader, p.page(p.runs)},
 		{"GET /experiments", access.Anonymous, p.page(p.experiments)},
 		{"GET /experiments/{id}", access.Anonymous, p.page(p.experiment)},
 		{"GET /experiments/{id}/report", access.Anonymous, p.try(p.report)},
@@ -160,6 +161,9 @@ func (p *Pages) Operations() []Operation {
 	raw("compare", "a comparison of two experiments or arms, as krunctl compare --format json; it is made "+
 		"when it is asked for: 202 until then", []string{"before", "after", "arm-before", "arm-after"},
 		compare.Result{}, p.compareJSON)
+	list = append(list, Operation{Route{"GET /api/v1/runs", access.Reader, p.document(p.runs)},
+		"revisions that the hub measures by itself, the newest first", []string{"schedule", "skip"}, nil,
+		Runs{}})
 	list = append(list, Operation{Route{"GET /api/v1/tokens", access.Reader, p.document(p.tokens)},
 		"the tokens that who asks may see", []string{"made", "after"}, nil, Tokens{}})
 	return list

@@ -87,6 +87,12 @@ func samples(text string) map[string]any {
 			[]Fact{{"cpu.model", text}, {text, "x"}}, []ShareRow{shared}},
 		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3, ""},
 		"no-queue": Queue{Frame: live("Queue", "queue")},
+		"runs": Runs{live("Revisions", "queue"), []RunRow{{Run: database.Run{Schedule: stored,
+			Revision: stored, Base: stored, Change: 7, Asked: stored, Text: stored, Created: now},
+			Shown: State{"worse", "bad"}, Link: Link{stored, "/experiments/e1"}}, {Run: database.Run{
+			Schedule: "vm", Cause: "night 2026-11-28", Created: now}, Shown: State{"skipped", "idle"}}},
+			"/runs?skip=2"},
+		"no-runs": Runs{Frame: live("Revisions", "queue")},
 		"experiments": Experiments{live("Experiments", "experiments"), []Job{waits, job},
 			"/experiments?before=e1"},
 		"no-experiments": Experiments{Frame: live("Experiments", "experiments")},

@@ -24,6 +24,7 @@ CREATE TABLE runs (
 	UNIQUE (schedule, cause)
 );
 CREATE INDEX runs_state ON runs (schedule, state);
+CREATE INDEX runs_updated ON runs (updated);
 
 -- What builds have made of revisions.
 CREATE TABLE artifacts (
