@@ -1,3 +1,5 @@
+//go:build ignore
+
 /*
  * awfy.cpp - hook of krund for are-we-fast-yet in C++: an iteration is one call of measure in the
  * suite's run.h, which checks the result. It is compiled in the place of the suite's harness.cpp to
