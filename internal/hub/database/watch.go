@@ -51,8 +51,15 @@ func (db *DB) Watched(ctx context.Context, schedule string) (Watched, error) {
 	return w, err
 }
 
-// SetWatched stores how far a schedule has looked at its repository.
+// SetWatched stores how far a schedule has looked at its repository. Runs that were refused a month
+// ago are forgotten.
 func (db *DB) SetWatched(ctx context.Context, tx *sql.Tx, schedule string, w Watched) error {
+	const month = 30 * 24 * time.Hour
+	err := exec(ctx, tx, "forget what was refused", `DELETE FROM runs WHERE schedule = $1
+		AND verdict = 'refused' AND updated < $2`, schedule, db.now().Add(-month))
+	if err != nil {
+		return err
+	}
 	return exec(ctx, tx, "store how far a repository was looked at", `INSERT INTO watched (schedule, head, night)
 		VALUES ($1, $2, $3) ON CONFLICT (schedule) DO UPDATE SET head = excluded.head, night = excluded.night`,
 		schedule, w.Head, w.Night)

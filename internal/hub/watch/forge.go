@@ -81,7 +81,7 @@ type client struct {
 	header http.Header
 }
 
-// forgeError is an answer with a status of 400 or above.
+// forgeError is an answer with a status of 300 or above.
 type forgeError struct {
 	status int
 	text   string
@@ -110,14 +110,17 @@ func (c client) do(ctx context.Context, method, path string, document, answer an
 	if document != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	response, err := c.http.Do(request)
+	// A redirection could take the token elsewhere.
+	direct := *c.http
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	response, err := direct.Do(request)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close() //nolint:errcheck // it was only read
 	text, err := io.ReadAll(io.LimitReader(response.Body, most))
 	switch {
-	case response.StatusCode >= http.StatusBadRequest:
+	case response.StatusCode >= http.StatusMultipleChoices:
 		return forgeError{response.StatusCode, fmt.Sprintf("%s %s: %s: %s", method, path, response.Status,
 			display.Clip(display.PlainLine(string(text)), display.MaxMessage))}
 	case err != nil || answer == nil:

@@ -282,6 +282,26 @@ func TestNights(t *testing.T) {
 	}
 }
 
+// TestRedirected: no token goes where a forge does not live.
+func TestRedirected(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Error("asked elsewhere", r.Header)
+	}))
+	defer elsewhere.Close()
+	web := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer web.Close()
+	token := filepath.Join(t.TempDir(), "token")
+	must.Do(t, os.WriteFile(token, []byte("glpat-1"), 0o600))
+	repo := watchtest.NewRepo(t)
+	repo.Commit(t, "main", "1")
+	b := newBench(t, dbtest.SQLite(t), repo, repo.TOML("commit", "skip", fmt.Sprintf("forge = \"gitlab\"\n"+
+		"api = %q\nproject = \"a/b\"\ntoken_file = %q", web.URL, token)))
+	b.step()
+	repo.Commit(t, "main", "2")
+	b.step()
+	must.Equal(t, b.runs(), "first, measuring ")
+}
+
 // TestHostileBuild: what a build leaves behind leads nowhere else.
 func TestHostileBuild(t *testing.T) {
 	for name, script := range map[string]string{
