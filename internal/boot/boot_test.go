@@ -43,7 +43,7 @@ func TestTheLine(t *testing.T) {
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
-		"restore leftover", "wait 3m0s", "apply", "hooks before", "sync", "wait 30s",
+		"restore leftover", "sync", "settle 10s of 3m0s", "apply", "hooks before", "sync", "wait 30s",
 		"base", "wait 1m0s", "base", // with the settings applied, as the gate compares them
 		"gate", "before",
 		"show running", "run", "after", "hooks after", "reboot", "leave to restart",

@@ -66,7 +66,7 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 	}
 	ending = s.oneBoot(cfg, fsys)
 	must.Need(t, ending == Rebooting && loader.asked, "ending", ending, "asked", loader.asked)
-	must.Be(t, s.before("ask", "wait 3m0s", "apply", "run", "reboot"), s.events)
+	must.Be(t, s.before("ask", "settle 10s of 3m0s", "apply", "run", "reboot"), s.events)
 	s.boot++
 	must.Get(s.lifetime(cfg, fsys, 10,
 		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
