@@ -76,10 +76,10 @@ func groupTable(r *compare.Result) Table {
 	t := Table{
 		First: programsText(r), Answers: compareAnswers(r), Label: "tab:groups", Narrow: compareWidth,
 		Caption: groupCaption(r),
-		Columns: []string{rowNoun(g), ">" + g.Base},
+		Columns: []Column{Column(rowNoun(g)), Column(">" + g.Base)},
 	}
 	for _, level := range g.Levels {
-		t.Columns = append(t.Columns, ">"+level)
+		t.Columns = append(t.Columns, Column(">"+level))
 	}
 	for _, row := range groupRows(r) {
 		cells := []Cell{{Text: row.Name}, {Text: row.Base}}

@@ -16,7 +16,7 @@ import (
 
 // EventsTable lists what happened, the newest last; what made it is its caption.
 func EventsTable(h *history.History) Table {
-	t := Table{Caption: historyHeadline(h), Columns: []string{"what", "since", ">keys", ">change",
+	t := Table{Caption: historyHeadline(h), Columns: []Column{"what", "since", ">keys", ">change",
 		"why"}}
 	for i := range h.Events {
 		e := &h.Events[i]
@@ -99,7 +99,7 @@ func historyHeadline(h *history.History) string {
 // HistoryTable lists the changes of all keys, and what could have been found in the others. base is
 // the unit of the values.
 func HistoryTable(h *history.History, base string) Table {
-	t := Table{Columns: []string{"key", ">change", ">from", ">to", "culprit", "found with", "note"}}
+	t := Table{Columns: []Column{"key", ">change", ">from", ">to", "culprit", "found with", "note"}}
 	for i := range h.Keys {
 		k := &h.Keys[i]
 		for j := range k.Changes {

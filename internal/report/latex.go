@@ -23,9 +23,8 @@ func (t *Table) latex() string {
 	align := ""
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
-		name, right := head(c)
-		names[i] = latexText(name)
-		align += "lr"[arith.One(right):][:1]
+		names[i] = latexText(c.Name())
+		align += "lr"[arith.One(c.Right()):][:1]
 	}
 	fmt.Fprintf(&b, "\\begin{longtable}{%s}\n\\caption{%s\\label{%s}}\\\\\n\\toprule\n%s "+
 		"\\\\\n\\midrule\n\\endhead\n\\bottomrule\n\\endfoot\n",

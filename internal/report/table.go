@@ -32,15 +32,21 @@ type Table struct {
 	First   string   // sentences before the caption, with a space at the end; "": none
 	Answers []string // what the table says, in sentences without periods
 	Caption string
-	Narrow  int      // columns of a terminal that the text fits; 0: any
-	Label   string   // of LaTeX
-	Columns []string // heads; ">" before one makes the column flush right, as numbers are
+	Narrow  int    // columns of a terminal that the text fits; 0: any
+	Label   string // of LaTeX
+	Columns []Column
 	Rows    [][]Cell
 	Notes   []string // notes below: what weakens the results, and what signs mean
 }
 
-// head returns the head of a column without its mark, and whether that is flush right.
-func head(column string) (name string, right bool) { return strings.CutPrefix(column, ">") }
+// Column is the head of a column. ">" before it makes the column flush right, as numbers are.
+type Column string
+
+// Name is the head without its mark.
+func (c Column) Name() string { return strings.TrimPrefix(string(c), ">") }
+
+// Right reports whether the column is flush right.
+func (c Column) Right() bool { return strings.HasPrefix(string(c), ">") }
 
 // Cell is text, or a list of classes, or a thumbnail.
 type Cell struct {
@@ -68,9 +74,9 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
 			len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
 		Label: "tab:warmup",
-		Columns: []string{
+		Columns: []Column{
 			"Benchmark", "VM", "Variant", ">Executions", "Class", ">Steady iter (#)", "", ">Steady time",
-			">S" + performanceHead(doc.Parameters)[1:], "", ">Median", ">Mean",
+			Column(">S" + performanceHead(doc.Parameters)[1:]), "", ">Median", ">Mean",
 		},
 	}
 	for _, r := range Rows(doc) {
@@ -94,7 +100,7 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 func ShareTable(doc *warmup.Document) Table {
 	t := Table{
 		Caption: "Classes of " + doc.Source.Name, Label: "tab:classes",
-		Columns: []string{"", "Class", ">Keys", ">", ">Executions", ">"},
+		Columns: []Column{"", "Class", ">Keys", ">", ">Executions", ">"},
 	}
 	pairs, executions := classified(doc)
 	for _, s := range ClassRows(doc) {
@@ -148,7 +154,7 @@ func (t *Table) text() string {
 		if empty {
 			continue
 		}
-		columns = append(columns, c)
+		columns = append(columns, string(c))
 		for k, row := range t.Rows {
 			if i < len(row) {
 				rows[k] = append(rows[k], display.Middle(row[i].plainText(), most))
@@ -199,9 +205,8 @@ func (t *Table) markdown() string {
 	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.captions()))
 	under := ""
 	for _, c := range t.Columns {
-		name, right := head(c)
-		b.WriteString("| " + name + " ")
-		under += "|---" + strings.Repeat(":", arith.One(right))
+		b.WriteString("| " + c.Name() + " ")
+		under += "|---" + strings.Repeat(":", arith.One(c.Right()))
 	}
 	b.WriteString("|\n" + under + "|\n")
 	for _, row := range t.Rows {
@@ -228,8 +233,7 @@ func (t *Table) html() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<table>\n<caption>%s</caption>\n<thead><tr>", escapeXML(t.captions()))
 	for _, c := range t.Columns {
-		name, _ := head(c)
-		fmt.Fprintf(&b, `<th scope="col">%s</th>`, escapeXML(name))
+		fmt.Fprintf(&b, `<th scope="col">%s</th>`, escapeXML(c.Name()))
 	}
 	b.WriteString("</tr></thead>\n<tbody>\n")
 	for _, row := range t.Rows {
@@ -242,7 +246,7 @@ func (t *Table) html() string {
 			case c.Histogram != nil:
 				text = string(htmlThumbnail(c.Histogram, "Number", Number))
 			}
-			if _, right := head(t.Columns[i]); right {
+			if t.Columns[i].Right() {
 				open = `<td style="text-align:right">`
 			}
 			b.WriteString(open + text + "</td>")
