@@ -37,7 +37,7 @@
 //	sectors=NNN                        S
 //	slots=NNNNNNNNNN                   number of slots, 10 digits
 //	width=NNN                          W: 128, 256 or 512
-//	next=NNNNNNNNNN                    hint: no slot before this index is unfinished
+//	next=NNNNNNNNNN                    0; earlier versions: no slot before it is unfinished
 //	reboots=NNNNNNNNNN                 reboots requested
 //	mails=NNNNNNNNNN                   mails sent
 //	order=round-robin                  or interleaved, blocked
@@ -76,11 +76,9 @@
 // # Order of writes
 //
 // Begin writes the slot (R, attempt counted) and syncs; only then may the attempt start. Finish
-// writes the slot and syncs, then writes the header with the new hint and syncs. The hint may
-// therefore lag, by one slot after a crash, but is never ahead. If a slot before the hint becomes
-// unfinished again, the hint is decreased first, in both copies. Readers nevertheless check the
-// slots before the hint (256 KiB of them) before they trust it, and all slots before they report
-// that nothing is left.
+// writes the slot and syncs. Which slot is next is not stored: each boot reads the slots up to the
+// first unfinished one, 128 KiB of a thousand slots. Earlier versions wrote it to the header as a
+// hint, which they did not trust; the field is written as 0, which tells them nothing.
 //
 // # The order of the slots
 //

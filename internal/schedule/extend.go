@@ -199,7 +199,7 @@ func extended(s *Schedule, stages []Stage) (h Header, skipped map[execution]Flag
 	}
 	h.Width, h.Slots = max(h.Width, shaped.Width), shaped.Slots
 	h.Generation++
-	h.ConfigHash, h.Next = last.Config.Hash, min(h.Next, last.From)
+	h.ConfigHash, h.Next = last.Config.Hash, 0
 	from, skipped, err := s.Growth()
 	switch {
 	case err != nil:

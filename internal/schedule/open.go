@@ -19,11 +19,10 @@ type Schedule struct {
 	writable bool
 
 	header  Header
-	current copyID      // where header was read from
-	damage  error       // what is wrong with the other copy
-	hints   [copies]int // hints of both copies, 0 if damaged
+	current copyID // where header was read from
+	damage  error  // what is wrong with the other copy
 
-	place   position
+	next    int // every slot before it was found to be finished
 	decoder slotDecoder
 }
 
@@ -61,7 +60,6 @@ func (s *Schedule) load() error {
 	if s.current, err = found.best(); err != nil {
 		return err
 	}
-	s.hints = [copies]int{found.header[copyA].Next, found.header[copyB].Next}
 	s.header, s.damage = found.header[s.current], found.damage[s.current.other()]
 	if want := s.header.fileBytes(); info.Size() != want {
 		return &SizeError{Have: info.Size(), Want: want}

@@ -185,7 +185,7 @@ func (r *repairing) slots() iter.Seq2[Slot, error] {
 // write writes the new file, in which the damaged slots are rebuilt.
 func (r *repairing) write(fsys durable.FS, path string) error {
 	h := r.header
-	h.Next = 0 // the search finds the first unfinished slot
+	h.Next = 0
 	h.Generation++
 	var failed error
 	err := write(fsys, path, h, func(yield func(Slot) bool) {

@@ -64,10 +64,10 @@ func TestRepair(t *testing.T) {
 			func(d []byte, h schedule.Header) []byte { d[at(h, 2)] = 'S'; return d }, 0, false, []int{2}, 9},
 		{"a sector", func(d []byte, h schedule.Header) []byte { clear(d[at(h, 4):at(h, 8)]); return d }, 0,
 			false, []int{4, 5, 6, 7}, 9},
-		// B is from before the last update
-		{"header A", func(d []byte, h schedule.Header) []byte { clear(d[:512]); return d }, 1, false, nil, 0},
+		{"header A", func(d []byte, h schedule.Header) []byte { clear(d[:512]); return d }, 1, false, nil, 9},
+		// A is from before the last update
 		{"header B",
-			func(d []byte, h schedule.Header) []byte { clear(d[512:1024]); return d }, 1, false, nil, 9},
+			func(d []byte, h schedule.Header) []byte { clear(d[512:1024]); return d }, 1, false, nil, 0},
 		{"both headers",
 			func(d []byte, h schedule.Header) []byte { clear(d[:at(h, 0)]); return d }, 2, false, all, 3},
 		{"truncated",

@@ -6,91 +6,29 @@ import (
 	"slices"
 )
 
-// The number of slots that are read at once: few at first, because the first one usually is the
-// wanted one, then many.
-const (
-	firstBlockBytes = 4 << 10
-	blockBytes      = 64 << 10
-)
-
-// lookBack is the size in bytes of the slots before the hint that are checked before the hint is
-// trusted. Schedules of up to 2048 ordinary slots are checked completely.
-const lookBack = 256 << 10
-
-// position is what is known about the location of the next slot.
-type position struct {
-	known bool // the hint was verified
-	// Every slot in [low, next) was found to be finished.
-	low, next int
-}
+// blockBytes is how much is read at once.
+const blockBytes = 64 << 10
 
 // Current returns the slot to run next, as stored in the file: the first one that is Running (begun
 // before a crash) or Outstanding. It changes nothing. The error is ErrDone if every slot is
-// finished, and a *DamagedSlot if a slot that had to be read is damaged.
-//
-// It starts reading at the header's hint, but does not trust it blindly: if the hint is out of
-// range, or an unfinished slot is found before it, the search starts at slot 0. Every slot has been
-// read before it returns ErrDone.
+// finished, and a *DamagedSlot if one before the wanted one is damaged. The first call reads all
+// slots before that one, further calls go on from there.
 func (s *Schedule) Current() (Slot, error) {
-	if !s.place.known {
-		if err := s.verifyHint(); err != nil {
-			return Slot{}, err
-		}
-	}
-	found, err := s.firstUnfinished(s.place.next, s.header.Slots)
-	if err != nil {
-		return Slot{}, err
-	}
-	if found == s.header.Slots {
-		found, err = s.firstUnfinished(0, s.place.low)
-		if err != nil {
-			return Slot{}, err
-		}
-		if found == s.place.low {
-			s.place = position{known: true, low: 0, next: s.header.Slots}
-			return Slot{}, ErrDone
-		}
-		s.place.low = found
-	}
-	s.place.next = found
-	return s.Slot(found)
-}
-
-// verifyHint sets the position to the header's hint, or to the start if the hint is wrong.
-func (s *Schedule) verifyHint() error {
-	s.place = position{known: true}
-	hint := s.header.Next
-	if hint > s.header.Slots {
-		return nil
-	}
-	low := max(0, hint-lookBack/s.header.Width)
-	found, err := s.firstUnfinished(low, hint)
-	if err != nil {
-		s.place.known = false
-		return err
-	}
-	if found == hint {
-		s.place.low, s.place.next = low, hint
-	}
-	return nil
-}
-
-// firstUnfinished returns the index of the first unfinished slot in [from, to), or to if there is
-// none.
-func (s *Schedule) firstUnfinished(from, to int) (int, error) {
-	for index, line := range s.lines(from, to) {
+	for index, line := range s.lines(s.next, s.header.Slots) {
 		if line.err != nil {
-			return 0, line.err
+			return Slot{}, line.err
 		}
-		f, reason := peekSlot(line.text)
+		flag, reason := peekSlot(line.text)
 		if reason != "" {
-			return 0, &DamagedSlot{Index: index, Reason: reason}
+			return Slot{}, &DamagedSlot{Index: index, Reason: reason}
 		}
-		if !f.Final() {
-			return index, nil
+		if !flag.Final() {
+			s.next = index
+			return s.decoder.decode(line.text, index)
 		}
 	}
-	return to, nil
+	s.next = s.header.Slots
+	return Slot{}, ErrDone
 }
 
 // line is a slot's line, valid until the next one is read, or the error that ends the iteration.
@@ -105,8 +43,8 @@ func (s *Schedule) lines(from, to int) iter.Seq2[int, line] {
 	width := s.header.Width
 	return func(yield func(int, line) bool) {
 		var block []byte
-		for size := firstBlockBytes; from < to; size = blockBytes {
-			bytes := min(size, (to-from)*width)
+		for from < to {
+			bytes := min(blockBytes, (to-from)*width)
 			block = slices.Grow(block[:0], bytes)[:bytes]
 			n, err := readAt(s.file, block, s.header.slotAt(from))
 			if err == nil && n < len(block) {

@@ -82,7 +82,7 @@ type Header struct {
 	Sectors    int    // of 512 bytes, in each of the two copies
 	Slots      int    // number of slots
 	Width      int    // bytes of a slot's line: 128, 256 or 512
-	Next       int    // hint: no slot before it is outstanding or running
+	Next       int    // from an earlier version: no slot before it was unfinished; now 0, and not used
 
 	Reboots int // requested reboots
 	Mails   int // mails sent

@@ -88,12 +88,8 @@ func (s *Schedule) Summarize() (Summary, error) {
 // from the current one on, except after a repair, which may reset single slots among finished ones
 // to Outstanding. It reads the slots from the current one on.
 func (s *Schedule) Left() (int, error) {
-	from := 0
-	if s.place.known {
-		from = s.place.next
-	}
 	left := 0
-	for _, line := range s.lines(from, s.header.Slots) {
+	for _, line := range s.lines(s.next, s.header.Slots) {
 		if line.err != nil {
 			return 0, line.err
 		}

@@ -30,10 +30,6 @@ func (s *Schedule) Begin() (Slot, error) {
 // slot must run again or never ran. The count of attempts is kept in any case, so that it bounds
 // the reruns. Finish uses only Index of slot and, to verify that it is the same slot, Key and
 // Pexec. Finishing twice is harmless.
-//
-// The hint in the header is updated after the slot, never before: a crash between the two leaves a
-// hint that lags, which costs the reading of a few slots. For the same reason the hint is moved
-// back first if a slot before it becomes Outstanding.
 func (s *Schedule) Finish(slot Slot, f Flag) error {
 	if !s.writable {
 		return ErrReadOnly
@@ -88,39 +84,11 @@ func (s *Schedule) finish(slot Slot, f Flag, withdrawn int) error {
 			slot.Key, slot.Pexec)
 	}
 	if f == Outstanding {
-		if err := s.stepBack(slot.Index); err != nil {
-			return err
-		}
+		s.next = min(s.next, slot.Index)
 	}
 	stored.Flag = f
 	stored.Attempts = max(stored.Attempts-withdrawn, 0)
-	if err := s.put(stored); err != nil {
-		return err
-	}
-	return s.stepForward(slot.Index, f)
-}
-
-// stepBack ensures that no copy of the header has a hint beyond index. It takes at most two
-// updates, one per copy.
-func (s *Schedule) stepBack(index int) error {
-	s.place.low = min(s.place.low, index)
-	s.place.next = min(s.place.next, index)
-	for max(s.hints[copyA], s.hints[copyB]) > index {
-		if err := s.update(func(h *Header) { h.Next = min(h.Next, index) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stepForward advances the hint past a finished slot if all slots before it are known to be
-// finished.
-func (s *Schedule) stepForward(index int, f Flag) error {
-	if !s.place.known || index != s.place.next || !f.Final() {
-		return nil
-	}
-	s.place.next++
-	return s.update(func(h *Header) { h.Next = s.place.next })
+	return s.put(stored)
 }
 
 // UpdateHeader lets change modify Reboots, Mails, Boot and BaseTemperatures of the header and makes
@@ -131,18 +99,12 @@ func (s *Schedule) UpdateHeader(change func(*Header)) error {
 	if !s.writable {
 		return ErrReadOnly
 	}
-	return s.update(func(h *Header) {
-		changed := s.Header()
-		change(&changed)
-		h.Reboots, h.Mails, h.Boot = changed.Reboots, changed.Mails, changed.Boot
-		h.BaseTemperatures = slices.Clone(changed.BaseTemperatures)
-	})
-}
-
-func (s *Schedule) update(change func(*Header)) error {
-	h := s.Header()
-	change(&h)
+	changed, h := s.Header(), s.header
+	change(&changed)
+	h.Reboots, h.Mails, h.Boot = changed.Reboots, changed.Mails, changed.Boot
+	h.BaseTemperatures = slices.Clone(changed.BaseTemperatures)
 	h.Generation++
+	h.Next = 0 // an earlier krund then searches from the first slot, too
 	target := s.current.other()
 	text, err := encodeHeader(h, target)
 	if err != nil {
@@ -151,7 +113,7 @@ func (s *Schedule) update(change func(*Header)) error {
 	if err := s.writeCopy(text, target); err != nil {
 		return fmt.Errorf("update the schedule's header: %w", err)
 	}
-	s.header, s.current, s.damage, s.hints[target] = h, target, nil, h.Next
+	s.header, s.current, s.damage = h, target, nil
 	return nil
 }
 
