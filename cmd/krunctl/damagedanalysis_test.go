@@ -128,7 +128,7 @@ func TestDamagedAnalysis(t *testing.T) {
 	must.Do(t, d.Decode(&document))
 	commands := [][]string{{"analyze", "--rule", "resamples=50", dir}, {"compare", dir, dir},
 		{"report", dir, "-o", out}, {"history", dir}, {"explain", dir}}
-	n, every := 0, must.Often(97, 29) // primes, so that all kinds of damage occur
+	n, every := 0, must.Often(293, 29) // primes, so that all kinds of damage occur
 	if testing.Short() {
 		every = 397
 	}

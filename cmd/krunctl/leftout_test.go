@@ -31,8 +31,7 @@ func readRecords(t *testing.T, tmp, dir, command string) ran {
 }
 
 // TestDamagedRecordsAreOneRule: each command that reads all records does its work without those
-// that are damaged, says on standard error
-// which they are, and ends with exit status 3; without damage with 0. Those that look for problems,
+// that are damaged, says on standard error which they are, and ends with exit status 3; without damage with 0. Those that look for problems,
 // and those that cannot do their work, end with 1.
 func TestDamagedRecordsAreOneRule(t *testing.T) {
 	if testing.Short() {
@@ -56,6 +55,9 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if !must.Slow && (name == "cut off" || name == "empty" || name == "newer") {
+				t.Skip("for the commands it is as another damage; with the build tag slow")
+			}
 			b := newExperimentOf(t, strings.ReplaceAll(experimentText, "executions = 2", "executions = 3"))
 			for range b.cfg.Slots() {
 				b.run(results.Completed)

@@ -36,7 +36,7 @@ func TestSuiteMemory(t *testing.T) {
 		{"one long line", `printf '{"'; head -c 4M /dev/zero | tr '\0' x`, "unknown key", 32 << 20},
 		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`,
 			"more than 64 characters", 32 << 20},
-		{"a gigabyte of a sparse file", `truncate -s 1G sparse; dd if=sparse bs=1M`, "stdout begins with",
+		{"a large sparse file", `truncate -s 200M sparse; dd if=sparse bs=1M`, "stdout begins with",
 			32 << 20},
 		{"too many iterations", `printf '{"wallclock_times": ['; yes 1, | tr -d '\n' | head -c 4M`,
 			"it is incomplete", 32 << 20},
@@ -64,7 +64,7 @@ func TestSuiteMemory(t *testing.T) {
 	plain := peak(t, "none")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if testing.Short() && (test.most > 32<<20 || strings.Contains(test.name, "gigabyte")) {
+			if testing.Short() && test.most > 32<<20 {
 				t.Skip("takes some seconds")
 			}
 			if got := peak(t, test.name); got-plain > test.most {

@@ -61,11 +61,8 @@ func top(t *testing.T) string {
 }
 
 func TestDeep(t *testing.T) {
-	deepest := 45_000
-	if testing.Short() {
-		deepest = 5000
-	}
-	for _, levels := range []int{1, maxOpen - 2, maxOpen - 1, maxOpen, 3*maxOpen + 7, deepest} {
+	for _, levels := range []int{1, maxOpen - 2, maxOpen - 1, maxOpen, 3*maxOpen + 7,
+		must.Often(5000, 45_000)} {
 		dir := top(t)
 		dig(t, dir, levels, "d")
 		mustRemove(t, dir, levels+1)
@@ -88,7 +85,7 @@ func TestDeepAndWide(t *testing.T) {
 }
 
 func TestManyFiles(t *testing.T) {
-	const files = 40_000
+	files := must.Often(10_000, 40_000)
 	dir := top(t)
 	at := must.Get(openRoot(dir))(t)
 	for i := range files {
