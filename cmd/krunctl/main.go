@@ -15,6 +15,7 @@ import (
 	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/execution/account"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/joined"
 	"krund/internal/machine/host"
@@ -30,6 +31,7 @@ func init() {
 }
 
 func main() {
+	account.Stage() // never returns in the copy that ends the processes of krund's account
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

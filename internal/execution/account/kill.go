@@ -46,71 +46,31 @@ func Stage() {
 func (a Account) KillProcesses(ctx context.Context) error { return killUser(ctx, a) }
 
 func killUser(ctx context.Context, a Account) error {
-	kill := func(ctx context.Context) error {
-		program, err := command.Self()
-		if err != nil {
-			return err
-		}
-		argv := []string{killName, fmt.Sprintf("%s%d:%d", killFlag, a.UID, a.GID)}
-		c := command.Cmd{
-			Path: program, Argv: argv, Env: []string{"GOMAXPROCS=1"}, Dir: "/", Timeout: killTime,
-		}
-		if _, err := command.Run(ctx, c); err != nil {
-			return err
-		}
-		return awaitEnd(ctx, a, func([]int) error { return nil })
-	}
-	return a.endProcesses(ctx, kill)
-}
-
-// killListed ends the processes of the account one by one, and again while new ones appear, for a
-// program that cannot become the account's user. An account that forks fast enough may win; then an
-// error is returned.
-func killListed(ctx context.Context, a Account) error {
-	return a.endProcesses(ctx, func(ctx context.Context) error {
-		return awaitEnd(ctx, a, func(pids []int) error {
-			for _, pid := range pids {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-					return fmt.Errorf("process %d: %w", pid, err)
-				}
-			}
-			return nil
-		})
-	})
-}
-
-// endProcesses calls kill with a deadline, for an account that is krund's own.
-func (a Account) endProcesses(ctx context.Context, kill func(context.Context) error) error {
 	if !a.Own || a.UID <= 0 {
 		return fmt.Errorf("end the processes of %s: not an account that krund made", a)
 	}
 	ctx, cancel := context.WithTimeout(ctx, killTime)
 	defer cancel()
-	if err := kill(ctx); err != nil {
-		return fmt.Errorf("end the processes of %s: %w", a, err)
+	program, err := command.Self()
+	if err == nil {
+		argv := []string{killName, fmt.Sprintf("%s%d:%d", killFlag, a.UID, a.GID)}
+		_, err = command.Run(ctx, command.Cmd{Path: program, Argv: argv, Env: []string{"GOMAXPROCS=1"},
+			Dir: "/", Timeout: killTime})
 	}
-	return nil
-}
-
-// awaitEnd returns when the account has no processes, and calls kill with those that are left until
-// then.
-func awaitEnd(ctx context.Context, a Account, kill func(pids []int) error) error {
 	poll := time.NewTicker(killPoll)
 	defer poll.Stop()
-	for {
+	for err == nil {
 		left := userProcesses(a.UID)
 		if len(left) == 0 {
 			return nil
 		}
-		if err := kill(left); err != nil {
-			return err
-		}
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			return fmt.Errorf("%v are still there", left)
+			err = fmt.Errorf("%v are still there", left)
 		}
 	}
+	return fmt.Errorf("end the processes of %s: %w", a, err)
 }
 
 // killArgs recognizes the command line of the copy that KillProcesses starts.

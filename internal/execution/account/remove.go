@@ -19,13 +19,11 @@ func (Own) Name() string { return accountName }
 // Exists reports whether the machine has an account and a group of that name, krund's own or not.
 func (Own) Exists() (account, group bool, err error) { return newMaker("/").exists() }
 
-// Remove is like the function Remove, but works in programs that do not call Stage. Unless
-// keepGroup is set, it also removes the account's group if userdel leaves it. removed is false when
-// there was nothing. What is not krund's own is never touched.
+// Remove is like the function Remove. Unless keepGroup is set, it also removes the account's group
+// if userdel leaves it. removed is false when there was nothing. What is not krund's own is never
+// touched.
 func (Own) Remove(ctx context.Context, keepGroup bool) (removed bool, err error) {
-	m := newMaker("/")
-	m.kill = killListed
-	return m.removeWithGroup(ctx, keepGroup)
+	return newMaker("/").removeWithGroup(ctx, keepGroup)
 }
 
 func (m maker) exists() (account, group bool, err error) {

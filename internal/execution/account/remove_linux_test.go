@@ -3,9 +3,7 @@ package account
 import (
 	"io/fs"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"krund/rig/must"
@@ -46,20 +44,4 @@ func TestRemoveWithGroupIsForItsOwn(t *testing.T) {
 	removed, err := m.removeWithGroup(t.Context(), false)
 	must.Be(t, !removed && err == nil && strings.Contains(m.text(t, "/etc/passwd"), person), "removed",
 		removed, err)
-}
-
-// TestKillListed ends the processes of a user one by one, and no other processes.
-func TestKillListed(t *testing.T) {
-	needRoot(t)
-	const unused = 64123 // a user number without an account
-	sleep := exec.CommandContext(t.Context(), "sleep", "600")
-	sleep.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: unused, Gid: unused}}
-	must.Do(t, sleep.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- sleep.Wait() }()
-	must.Do(t, killListed(t.Context(), Account{UID: unused, GID: unused, Own: true}))
-	must.Refuse(t, <-ended, "killed", "ended with")
-	for _, a := range []Account{{UID: unused}, {Own: true}} {
-		must.Refuse(t, killListed(t.Context(), a), "", "no error for", a)
-	}
 }
