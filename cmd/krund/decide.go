@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/stop"
+	"krund/internal/hub/joined"
 	"krund/internal/machine/command"
 )
 
@@ -69,5 +71,21 @@ func decider(cfg *config.Config, dir, mode string, environ []string) func(contex
 			WithParent: syscall.SIGKILL, // it has nothing to restore
 		})
 		return []byte(out), err
+	}
+}
+
+// shipper returns boot.System.Ship for the experiment in dir, nil if this machine has joined no
+// hub. krunctl has a deadline of its own, which is shorter.
+func shipper(dir, mode string, environ []string) func(context.Context) error {
+	if _, err := os.Lstat(joined.File); err != nil {
+		return nil
+	}
+	const deadline, output = 11 * time.Minute, 64 << 10
+	return func(ctx context.Context) error {
+		_, err := askKrunctl(ctx, command.Cmd{
+			Argv: []string{"hub", "ship", "--", dir}, Env: environ, Timeout: deadline, Output: output,
+			Trust: config.Rule(mode),
+		})
+		return err
 	}
 }

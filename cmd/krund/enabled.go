@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"krund/internal/boot/autostart"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
@@ -39,4 +40,15 @@ func notEnabled(o runOptions, cfg *config.Config, mode, arg0 string) error {
 	}
 	how, what := enabling(display.Program(arg0, "krunctl"), file)
 	return notEnabledError{text + "  " + how + "    # " + with + what}
+}
+
+// unitToDisable returns the unit that starts krund at boot, which is disabled when the experiment
+// ends; "" for none. unit is the one that has started krund, "" if a person has: its name is that
+// of the experiment when it was enabled, which the configuration may state otherwise for the name
+// that the machine has now.
+func unitToDisable(unit, mode, experiment string) string {
+	if unit == "" && config.Restarts(mode) {
+		return autostart.UnitName(experiment)
+	}
+	return unit
 }

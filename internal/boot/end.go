@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
+	"krund/internal/execution"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 	"krund/internal/machine/command"
 	"krund/internal/schedule"
 )
@@ -186,4 +190,79 @@ func (x *experiment) nextRestart() string {
 		return config.RebootHardware
 	}
 	return x.reboot
+}
+
+// giveUp skips what is outstanding of a key that cannot run: none of its executions was completed,
+// and the last experiment.give_up of them failed in the same way. The other keys go on. After a
+// power cut before it, the next failure of the key leads here again.
+func (x *experiment) giveUp(k key.Key, record results.Record) error {
+	most := x.cfg.Experiment.GiveUp
+	if most == 0 || record.Outcome != results.Error && record.Outcome != results.Timeout {
+		return nil
+	}
+	var failed, rest []schedule.Slot
+	for slot, err := range x.schedule.Slots() {
+		switch {
+		case err != nil || slot.Key != k: // a damaged slot is rebuilt when its turn comes
+		case slot.Flag == schedule.Completed || slot.Flag == schedule.Running:
+			return nil
+		case slot.Flag == schedule.Error || slot.Flag == schedule.Timeout:
+			failed = append(failed, slot)
+		case slot.Flag == schedule.Outstanding && slot.Attempts == 0:
+			rest = append(rest, slot)
+		}
+	}
+	if len(failed) < most || len(rest) == 0 {
+		return nil
+	}
+	for _, slot := range failed[len(failed)-most:] {
+		other, ok, err := x.reader.Latest(slot.Index, slot.Attempts)
+		if err != nil || !ok || !record.FailedLike(other) {
+			return nil //nolint:nilerr // a record that cannot be read is no evidence
+		}
+	}
+	for _, slot := range rest {
+		if err := x.schedule.Finish(slot, schedule.Skipped); err != nil {
+			return fmt.Errorf("skip slot %d: %w", slot.Index, err)
+		}
+		x.left-- // -1 stays below 0: not counted yet
+	}
+	x.Log.Warn("a key is given up: each of its executions failed in the same way (experiment.give_up)",
+		"key", k.String(), "failed", len(failed), "skipped", len(rest), "why", record.Why())
+	return nil
+}
+
+// variables describe an execution to the hooks before it. The paths are those of the user, so that
+// a hook finds the files.
+func (x *experiment) variables(slot schedule.Slot) []string {
+	return execution.Variables(x.cfg, x.directory.Dir(), slot.Key, slot.Index, slot.Pexec, slot.Attempts)
+}
+
+// outcomeVariables describe to the hooks after an execution also how it ended. Outcome and record
+// are empty if it has no record: err says why.
+func (x *experiment) outcomeVariables(slot schedule.Slot, r results.Record, err error) []string {
+	outcome, path := "", ""
+	if err == nil {
+		name := results.Name{Slot: slot.Index, Attempt: slot.Attempts}
+		outcome, path = string(r.Outcome), filepath.Join(x.directory.Results(), name.String())
+	}
+	return append(x.variables(slot), "KRUND_OUTCOME="+outcome, "KRUND_RECORD="+path)
+}
+
+// ship sends what was recorded to the hub, if this machine has joined one. It restores the machine
+// first, because a control may have taken the network down, and returns what is still applied.
+// Whatever goes wrong, the experiment goes on as planned, and the next shipment sends what is left.
+func (x *experiment) ship(ctx context.Context, applied Applied) Applied {
+	if x.Ship == nil {
+		return applied
+	}
+	if err := x.Machine.Restore(ctx, applied); err != nil {
+		x.Log.Warn("nothing is shipped: the machine was not restored", "error", err)
+		return applied
+	}
+	x.Progress.Step("shipping", 0)
+	if err := x.Ship(ctx); err != nil {
+		x.Log.Warn("the hub has not received everything; the experiment goes on as planned", "error", err)
+	}
+	return Applied{}
 }

@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config"
+	"krund/internal/experiment/directory"
 	"krund/rig/must"
 )
 
@@ -59,4 +65,68 @@ func TestNoFurtherMethodAfterAStop(t *testing.T) {
 	err := Rebooter{Methods: all, Log: slog.New(slog.DiscardHandler)}.Reboot(ctx, config.RebootHardware)
 	must.Be(t, errors.Is(err, context.Canceled) && asked == nil, "error", err, "asked", asked,
 		"want no further method")
+}
+
+// TestInterruptionAtTheEnd: an interruption that arrives when nothing runs any more does not keep
+// the next boots from being made ordinary.
+func TestInterruptionAtTheEnd(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	for name, want := range map[string]Ending{"finished": Finished, "asked to stop": Stopped} {
+		t.Run(name, func(t *testing.T) {
+			s, fsys := newSimulated(t), crashfs.New("/lab")
+			if want == Finished {
+				s.oneBoot(cfg, fsys)
+			} else {
+				s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
+				s.oneBoot(cfg, fsys)
+				ask(t, fsys, directory.Stop)
+			}
+			s.retired = false
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			ending, err := Run(ctx, cfg, dir, config.RebootNone, s.system(fsys))
+			must.Be(t, ending == want && err == nil && s.retired, "ending", ending, err, "retired", s.retired,
+				"want", want, "true")
+		})
+	}
+}
+
+// TestInterruptedRestart: an interruption that prevents the restart is no failure, unless the
+// machine could not be restored.
+func TestInterruptedRestart(t *testing.T) {
+	cfg := parse(t, hardware(""))
+	for _, stuck := range []error{nil, errors.New("eth0 stays down")} {
+		s, fsys := newSimulated(t), crashfs.New("/lab")
+		s.oneBoot(cfg, fsys)
+		s.boot++
+		ctx, cancel := context.WithCancel(t.Context())
+		s.refuses = func() error { cancel(); return ctx.Err() }
+		s.stuck = stuck
+		ending, err := Run(ctx, cfg, dir, config.RebootHardware, s.system(fsys))
+		if !errors.Is(err, stuck) || stuck == nil && ending != Interrupted || s.applied != 0 ||
+			s.retired != (stuck != nil) {
+			t.Errorf("stuck %v: ending %d, %v, %d settings left, retired %t", stuck, ending, err,
+				s.applied, s.retired)
+		}
+	}
+}
+
+// TestStopTime: the init systems give krund the time that it may need to end in order.
+func TestStopTime(t *testing.T) {
+	const kill = 10 * time.Second // of the benchmark, in internal/execution/child
+	for file, pattern := range map[string]string{
+		"../../systemd/krund@.service": `(?m)^TimeoutStopSec=(\d+)$`,
+		"../../openbsd/krund.rc":       `(?m)^daemon_timeout=(\d+)$`,
+	} {
+		text := must.Get(os.ReadFile(file))(t)
+		found := regexp.MustCompile(pattern).FindSubmatch(text)
+		if found == nil {
+			t.Errorf("%s: no %s", file, pattern)
+			continue
+		}
+		seconds, err := strconv.Atoi(string(found[1]))
+		if allowed := time.Duration(seconds) * time.Second; err != nil || allowed < kill+cleanupTime {
+			t.Errorf("%s: %v, and krund may need %v", file, allowed, kill+cleanupTime)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -425,5 +426,71 @@ func TestForget(t *testing.T) {
 	must.Do(t, s.Forget(slot, 99))
 	if got, _ := s.Slot(0); got.Flag != schedule.Outstanding || got.Attempts != 0 {
 		t.Errorf("slot is %+v, want outstanding and not attempted", got)
+	}
+}
+
+// TestSummaryCost: memory use does not grow with the number of slots.
+func TestSummaryCost(t *testing.T) {
+	cost := func(n int) uint64 {
+		name := filepath.Join(t.TempDir(), "schedule")
+		create(t, durable.OS(), name, n)
+		s := must.Get(schedule.Open(durable.OS(), name, false))(t)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		sum := must.Get(s.Summarize())(t)
+		runtime.ReadMemStats(&after)
+		must.Equal(t, sum.Outstanding, n, "outstanding")
+		must.Do(t, s.Close())
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := cost(2_000), cost(20_000); many > few+10_000 {
+		t.Errorf("2,000 slots allocate %d bytes, 20,000 allocate %d", few, many)
+	}
+}
+
+// withFlags creates a schedule whose slots have the given flags.
+func withFlags(t testing.TB, flags string) *crashfs.FS {
+	t.Helper()
+	fsys := crashfs.New("/x")
+	slots := func(yield func(schedule.Slot) bool) {
+		for s := range plan(len(flags)) {
+			s.Flag = schedule.Flag(flags[s.Index])
+			if !yield(s) {
+				return
+			}
+		}
+	}
+	must.Do(t, schedule.Create(fsys, path, header(), len(flags), slots))
+	return fsys
+}
+
+// wantNext returns the first unfinished slot, or -1 if there is none.
+func wantNext(flags string) int { return strings.IndexAny(flags, "OR") }
+
+func checkNext(t *testing.T, what string, s *schedule.Schedule, want int) {
+	t.Helper()
+	slot, err := s.Current()
+	switch {
+	case want < 0 && !errors.Is(err, schedule.ErrDone):
+		t.Errorf("%s: got %+v, %v; want ErrDone", what, slot, err)
+	case want >= 0 && (err != nil || slot.Index != want):
+		t.Errorf("%s: got %+v, %v; want slot %d", what, slot, err, want)
+	}
+}
+
+// TestCurrent: the first unfinished slot is found, and going on from there finishes each slot once,
+// also one before it that becomes unfinished again.
+func TestCurrent(t *testing.T) {
+	for _, flags := range []string{"OOOOOO", "COOOOO", "CROOOO", "CCOCCO", "CCCCCR", "OCCCCC", "CETSCC",
+		"RRRRRR", strings.Repeat("C", 3000) + "OCOC"} {
+		s := open(t, withFlags(t, flags), true)
+		checkNext(t, flags, s, wantNext(flags))
+		for range strings.Count(flags, "O") + strings.Count(flags, "R") {
+			slot := must.Get(s.Begin())(t)
+			must.Do(t, s.Finish(slot, schedule.Completed))
+		}
+		checkNext(t, flags+", at the end", s, -1)
+		must.Do(t, s.Finish(must.Get(s.Slot(3))(t), schedule.Outstanding))
+		checkNext(t, flags+", again", s, 3)
 	}
 }

@@ -32,3 +32,6 @@ func TestClock(t *testing.T) {
 	must.Be(t, to-from <= took, to-from, "s inside", took, "s outside")
 	t.Logf("%.2f s inside, %.2f s outside; %s", to-from, took, m.Sh("dmesg | grep -i 'tsc:' | head -3"))
 }
+
+// TestPace measures this host before the suites run, to scale their limits. It uses one start.
+func TestPace(t *testing.T) { rig.Calibrate(t) }

@@ -128,3 +128,90 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitIsNamed: the reason of a failure names the limit that caused it. The output of the
+// programs was copied from runs under `prlimit --data=2097152` and `prlimit --nproc`.
+func TestLimitIsNamed(t *testing.T) {
+	one, loader := 1, 127
+	heap := Bounds{Heap: "2MiB", HeapBytes: 2 << 20, Stack: "8MiB"}
+	large := Bounds{Heap: "2GiB", HeapBytes: 2 << 30, Stack: "8MiB"}
+	tests := map[string]struct {
+		run  Evidence
+		want string // "" for no limit
+	}{
+		"a JVM without a word": {Evidence{Signal: "SIGSEGV", Bounds: heap},
+			`limits.heap = "2MiB" is probably too small for the program to start`},
+		"the loader": {Evidence{Exit: &loader, Bounds: heap}, `limits.heap = "2MiB" is probably too small`},
+		"PHP": {Evidence{Signal: "SIGSEGV", Said: "Can't initialize heap\n", Bounds: heap},
+			`the limit limits.heap = "2MiB" was probably reached`},
+		"Ruby": {Evidence{Exit: &one, Said: "[FATAL] failed to allocate memory", Bounds: heap},
+			`limits.heap = "2MiB"`},
+		"CPython": {Evidence{Exit: &one, Said: "Traceback ...\nMemoryError", Bounds: large},
+			`limits.heap = "2GiB"`},
+		"no limit of the heap": {Evidence{Exit: &one, Said: "MemoryError"}, ""},
+		"threads": {Evidence{Exit: &one, Said: "java.lang.OutOfMemoryError: unable to create native thread",
+			Bounds: Bounds{Processes: "16", Heap: "2GiB"}}, `limits.processes = "16"`},
+		"a home that is full": {Evidence{Exit: &one, Said: "write: No space left on device",
+			Bounds: Bounds{Home: "1MiB"}}, `limits.home = "1MiB"`},
+		"a full disk": {Evidence{Exit: &one, Said: "write: No space left on device", Bounds: large}, ""},
+		"almost all memory": {Evidence{Signal: "SIGABRT", Done: 3,
+			Bounds: Bounds{Heap: "100MiB", HeapBytes: 100 << 20, MaxRSSBytes: 95 << 20}},
+			`it used almost all of limits.heap = "100MiB"`},
+		"a deep recursion, or a bug": {Evidence{Signal: "SIGSEGV", Planned: 5, Done: 2, Bounds: large},
+			`if it recurses deeply, limits.stack = "8MiB" may be too small`},
+		"a wrong checksum": {Evidence{Exit: &one, Done: 2, Bounds: heap, Said: "bad checksum"}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(Judge(test.run, Limits{}).Reasons, "\n")
+			if !strings.Contains(got, test.want) || test.want == "" && strings.Contains(got, "limits.") {
+				t.Errorf("the reasons are %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestChanges: which counts of the machine show throttling. The sources are in kindOfCount: Linux
+// 6.12, arch/x86/kernel/irq.c:603, drivers/thermal/intel/therm_throt.c:655-692 (the thermal vector
+// serves HWP, thresholds and HFI too), arch/x86/kernel/cpu/mce/threshold.c:27.
+func TestChanges(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, after uint64
+		want          string
+	}{
+		{"cpu2/core_throttle_count", 0, 3, "the processor was throttled: cpu2/core_throttle_count: 0 -> 3"},
+		{"cpu2/core_throttle_count", 3, 3, ""},
+		{"cpu0/package_power_limit_count", 7, 8,
+			"the processor was throttled: cpu0/package_power_limit_count: 7 -> 8"},
+		// thermald's thresholds and HFI updates of a healthy hybrid processor
+		{"interrupts/TRM", 100, 160, ""},
+		{"interrupts/THR", 0, 1, "the hardware corrected errors: interrupts/THR: 0 -> 1"},
+		{"interrupts/MCE", 0, 1, "the hardware reported errors: interrupts/MCE: 0 -> 1"},
+		{"edac/mc0/ce_count", 1, 2, "the hardware corrected errors: edac/mc0/ce_count: 1 -> 2"},
+		{"edac/mc0/ue_count", 1, 2, "the hardware reported errors: edac/mc0/ue_count: 1 -> 2"},
+		// the graphics of a healthy processor limit the cores
+		{"cpu0/core cross-domain limit (now)", 1, 1, ""},
+		{"cpu0/core current limit (log)", 0, 1, ""},
+		{"cpu0/package power limit (log)", 0, 1,
+			"the processor was throttled: cpu0/package power limit (log): 0 -> 1"},
+		{"cpu0/package power limit (log)", 1, 1, ""}, // sticky: not known whether it happened again
+		{"cpu0/package power limit (now)", 1, 0, ""},
+		{"cpu0/package power limit (now)", 1, 1,
+			"the processor was throttled: cpu0/package power limit (now): 1 -> 1"},
+	} {
+		list := Changes(results.Throttle{
+			Before: []results.Count{{Name: "z", Count: 1}, {Name: c.name, Count: c.before}},
+			After:  []results.Count{{Name: "z", Count: 1}, {Name: c.name, Count: c.after}},
+		})
+		got := ""
+		if len(list) > 0 {
+			got = list[0].String()
+		}
+		must.Be(t, got == c.want && len(list) <= 1, c.name, "from", c.before, c.after, list, c.want)
+	}
+	appeared := Changes(results.Throttle{After: []results.Count{{Name: "b", Count: 2},
+		{Name: "a", Count: 1}}})
+	must.Be(t, len(appeared) == 2 && appeared[0].Name == "a" && appeared[1].Before == 0,
+		"counts that were missing before", appeared)
+}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"krund/internal/display"
 )
 
 // text reads a single-line string.
@@ -193,4 +195,25 @@ func quoteList(list []string) string {
 		quoted[i] = fmt.Sprintf("%q", v)
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// orList formats a choice of quoted names: "a", "b" or "c".
+func orList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = `"` + name + `"`
+	}
+	return display.Or(quoted)
+}
+
+// didYouMean returns advice for an unknown name: the nearest known name, all known names if there
+// are few, or otherwise.
+func didYouMean(name string, known []string, otherwise string) string {
+	if near, ok := display.Nearest(name, known); ok {
+		return `did you mean "` + near + `"?`
+	}
+	if n := len(known); n > 0 && n <= 6 {
+		return "write " + orList(slices.Clone(known))
+	}
+	return otherwise
 }

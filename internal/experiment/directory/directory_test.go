@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode"
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
@@ -327,4 +328,137 @@ func TestLockMachine(t *testing.T) {
 	must.Do(t, lock.Release())
 	_, err = LockMachine(fsys, "/x/other.krun", "/nowhere")
 	must.Fail(t, err, fs.ErrNotExist, "no directory for it")
+}
+
+// FuzzHolder parses the text of a lock file, which is printed when a second krund starts.
+func FuzzHolder(f *testing.F) {
+	for _, text := range []string{
+		"", "4711 bencher7\n", "-1 x", "1 a b", "99999999999999999999 x", "7 \x1b[2J", "7 \u202ehost",
+		"7 \xff",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		pid, host := parseHolder(text)
+		must.Be(t, pid >= 0 && (pid == 0) == (host == ""), text, "process", pid, "on", host)
+		odd := func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsGraphic(r) }
+		must.Be(t, !strings.ContainsFunc(host, odd), text, "a host of the name", host)
+		again := string(formatHolder(pid, host))
+		must.Equal(t, len(again), holderBytes, "is of", "bytes")
+		// a long one is truncated
+		if p, h := parseHolder(again); p != pid || h != host && len(host) < holderBytes/2 {
+			t.Errorf("%q: process %d on %q; written and read again %d, %q", text, pid, host, p, h)
+		}
+	})
+}
+
+// FuzzListsLock searches arbitrary text for a lock.
+func FuzzListsLock(f *testing.F) {
+	f.Add("1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0 EOF\n", 4711)
+	f.Add("1: -> FLOCK  ADVISORY  WRITE 4712 08:01:1312 0 EOF\n", 4712)
+	f.Fuzz(func(t *testing.T, list string, pid int) {
+		must.Be(t, !listsLock(list, pid) || strings.Contains(list, "FLOCK"), "process", pid, "in", list)
+	})
+}
+
+func TestLastHolder(t *testing.T) {
+	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
+	pid, host := f.LastHolder()
+	must.Be(t, pid == 0 && host == "", "not locked yet", pid, host)
+	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)
+	pid, host = f.LastHolder()
+	must.Be(t, pid == os.Getpid() && host == "bencher7", "held", pid, host)
+	must.Be(t, HoldsLock(durable.OS(), pid), "this process holds a lock")
+	must.Do(t, lock.Release())
+	pid, host = f.LastHolder()
+	must.Be(t, pid == os.Getpid() && host == "bencher7", "released", pid, host)
+	must.Do(t, os.WriteFile(f.holderFile(), []byte("nonsense"), 0o600))
+	pid, _ = f.LastHolder()
+	must.Equal(t, pid, 0, "nonsense")
+}
+
+func TestListsLock(t *testing.T) {
+	const list = "1: FLOCK  ADVISORY  WRITE 4711 08:01:1312 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 4712 " +
+		"08:01:1312 0 EOF\n" +
+		"2: POSIX  ADVISORY  READ 4713 08:01:4714 128 128\n3: FLOCK  ADVISORY  READ -1 08:01:7 0 EOF\n"
+	for pid, want := range map[int]bool{4711: true, 4712: false, 4713: false, 4714: false, 471: false,
+		7: false} {
+		must.Equal(t, listsLock(list, pid), want, "process", pid)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	fsys := crashfs.New("/x")
+	asked, err := Asked(fsys, dir, Hold)
+	must.Be(t, !asked && err == nil, "in a directory that is not there", asked, err)
+	f := must.Get(Create(fsys, dir))(t)
+	must.Do(t, f.Ask(Hold, "for a look"))
+	must.Do(t, f.Ask(Hold, "twice"))
+	must.Equal(t, string(fsys.Files()[dir+"/hold"]), "twice\n", "text")
+	for request, want := range map[Request]bool{Hold: true, Stop: false} {
+		asked, err := f.Asked(request)
+		must.Be(t, asked == want && err == nil, request, asked, err, "want", want)
+		was, err := f.Withdraw(request)
+		must.Be(t, was == want && err == nil, "withdraw", request, was, err, "want", want)
+	}
+	asked, err = f.Asked(Hold)
+	must.Be(t, !asked && err == nil, "after it was withdrawn", asked, err)
+}
+
+// TestRequestOnFullDisk: the request is made even if there is no room for its text.
+func TestRequestOnFullDisk(t *testing.T) {
+	for _, room := range []bool{true, false} { // for an empty file
+		fsys := crashfs.New("/x")
+		f, err := Create(fsys, dir)
+		must.Do(t, err)
+		fsys.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true,
+			Match: func(op crashfs.Op) bool { return !room || op.Kind == crashfs.Write }})
+		err = f.Ask(Stop, "for a look")
+		if asked, askedErr := f.Asked(Stop); asked != room || askedErr != nil || (err == nil) != room {
+			t.Errorf("room for an empty file %t: error %v, asked %t, %v", room, err, asked, askedErr)
+		}
+		must.Be(t, err == nil || errors.Is(err, syscall.ENOSPC), "error", err,
+			"does not say that the disk is full")
+		n := len(fsys.Files())
+		must.Be(t, (!room || n == 1) && (room || n <= 1), n, "files: something is left over")
+	}
+}
+
+// TestRequestCut: a power cut does not undo a request that was made or withdrawn.
+func TestRequestCut(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		program func(Directory) error
+		want    bool
+	}{
+		{"made", func(f Directory) error { return f.Ask(Stop, "") }, true},
+		{"withdrawn", func(f Directory) error {
+			_, err := f.Withdraw(Hold)
+			return err
+		}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			build := func() *crashfs.FS {
+				fsys := crashfs.New("/x")
+				f := must.Get(Create(fsys, dir))(t)
+				must.Do(t, f.Ask(Hold, ""))
+				return fsys
+			}
+			program := func(fsys *crashfs.FS) error {
+				f := must.Get(Open(fsys, dir))(t)
+				return test.program(f)
+			}
+			request := map[bool]Request{true: Stop, false: Hold}[test.want]
+			done := 0
+			for cut, after := range crashfs.EveryCut(build, program, crashfs.Policies(1)...) {
+				if cut.Err != nil {
+					continue
+				}
+				done++
+				there, err := Asked(after, dir, request)
+				must.Be(t, there == test.want && err == nil, cut, request, "there", there, err)
+			}
+			must.Be(t, done != 0, "it never came to its end")
+		})
+	}
 }
