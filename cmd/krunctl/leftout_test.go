@@ -31,8 +31,8 @@ func readRecords(t *testing.T, tmp, dir, command string) ran {
 }
 
 // TestDamagedRecordsAreOneRule: each command that reads all records does its work without those
-// that are damaged, says on standard error which they are, and ends with exit status 3; without damage with 0. Those that look for problems,
-// and those that cannot do their work, end with 1.
+// that are damaged, says on standard error which they are, and ends with exit status 3; without
+// damage with 0. Those that look for problems, and those that cannot do their work, end with 1.
 func TestDamagedRecordsAreOneRule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats one thing very often")

@@ -170,7 +170,8 @@ func TestMissingFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats one thing very often")
 	}
-	damageEach(t, "intel-pstate-active", 0, must.Often(3, 1), true, func(path string) error { return os.Remove(path) })
+	damageEach(t, "intel-pstate-active", 0, must.Often(3, 1), true,
+		func(path string) error { return os.Remove(path) })
 }
 
 // TestRubbishInFiles fills each file of a machine in turn with what no kernel would print.
