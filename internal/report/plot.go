@@ -36,6 +36,14 @@ const (
 	pngDPI      = 200
 )
 
+// pageWidth is that of stacked drawings.
+func pageWidth(page []Drawing) vg.Length {
+	if history, ok := page[0].(*HistoryFigure); ok && len(page) == 1 {
+		return history.width()
+	}
+	return figureUnits
+}
+
 // pageHeight is the height of stacked drawings, in units.
 func pageHeight(page []Drawing) vg.Length {
 	height := vg.Length(len(page)-1) * figureGap
@@ -94,7 +102,7 @@ func WritePlot(w io.Writer, f PlotFormat, pages [][]Drawing) error {
 }
 
 func drawPage(c canvas, page []Drawing, height vg.Length, columns int) {
-	c.area(paperInk, "", corners(vg.Rectangle{Max: vg.Point{X: figureUnits, Y: height}}))
+	c.area(paperInk, "", corners(vg.Rectangle{Max: vg.Point{X: pageWidth(page), Y: height}}))
 	var top vg.Length
 	for _, d := range page {
 		d.draw(c, top, columns)

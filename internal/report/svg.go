@@ -43,10 +43,7 @@ func styleSheets() (light, dark string) {
 // chooses between the colors for light and for dark pages.
 func writeSVG(w io.Writer, page []Drawing, columns int, dark bool) error {
 	c := svgCanvas{bufio.NewWriter(w)}
-	height, width := pageHeight(page), vg.Length(figureUnits)
-	if narrow, ok := page[0].(*HistoryFigure); ok && len(page) == 1 {
-		width = narrow.width()
-	}
+	height, width := pageHeight(page), pageWidth(page)
 	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%.1fpt" height="%.1fpt" viewBox="0 0 %g %g"`,
 		width*unit, height*unit, width, height)
 	fmt.Fprintf(c, ` role="img" class="text" font-family="system-ui,sans-serif" font-size="%d">`, textSize)
