@@ -287,7 +287,10 @@ func (w *Watcher) permit(ctx context.Context, s Schedule, r *database.Run) error
 		return w.end(ctx, s, r, Refused, r.Asked+" may not write to the repository")
 	}
 	revision, branch, fork, err := f.change(ctx, r.Change)
+	var failed forgeError
 	switch {
+	case errors.As(err, &failed) && failed.status == http.StatusNotFound:
+		return w.end(ctx, s, r, Refused, "the forge knows no such change")
 	case err != nil:
 		return err
 	case !commit.MatchString(revision) || branch != s.Branch:

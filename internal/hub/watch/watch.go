@@ -38,7 +38,7 @@ type Watcher struct {
 	HTTP      *http.Client // to forges
 
 	mu     sync.Mutex
-	looked map[string]time.Time // when repositories were looked at
+	looked map[string]time.Time // when others were asked last
 	tokens tokens
 }
 
@@ -101,17 +101,18 @@ func (w *Watcher) Step(ctx context.Context, s Schedule) (bool, error) {
 	}
 	did, next, measuring := false, -1, false
 	for i, r := range runs {
+		var err error
 		before := r.State
 		switch r.State {
 		case database.RunAsked:
-			err = w.permit(ctx, s, &r)
+			if !w.early(r.ID) {
+				err = w.permit(ctx, s, &r)
+			}
 		case database.RunMeasuring:
 			err = w.conclude(ctx, s, &r)
 			measuring = measuring || r.State == before
 		case database.RunWaiting: // those that a person waits for first
-			if next < 0 || r.Change > 0 && runs[next].Change == 0 || r.Change == 0 &&
-				runs[next].Change == 0 &&
-				s.Missed == "skip" {
+			if next < 0 || runs[next].Change == 0 && (r.Change > 0 || s.Missed == "skip") {
 				next = i
 			}
 		}
@@ -129,19 +130,26 @@ func (w *Watcher) mirror(s Schedule) mirror {
 	return mirror{filepath.Join(w.Dir, s.Name+".git"), s}
 }
 
+// early reports whether it is less than lookEvery ago that something was done that asks others; if
+// not, it is done now.
+func (w *Watcher) early(what string) bool {
+	now := w.DB.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if now.Sub(w.looked[what]).Abs() < lookEvery {
+		return true
+	}
+	if w.looked == nil {
+		w.looked = map[string]time.Time{}
+	}
+	w.looked[what] = now
+	return false
+}
+
 // look adds a run for each new commit, or for a night that has begun.
 func (w *Watcher) look(ctx context.Context, s Schedule) error {
 	now := w.DB.Now()
-	w.mu.Lock()
-	early := now.Sub(w.looked[s.Name]).Abs() < lookEvery
-	if !early {
-		if w.looked == nil {
-			w.looked = map[string]time.Time{}
-		}
-		w.looked[s.Name] = now
-	}
-	w.mu.Unlock()
-	if early {
+	if w.early(s.Name) {
 		return nil
 	}
 	m := w.mirror(s)
@@ -224,6 +232,12 @@ func (w *Watcher) begin(ctx context.Context, s Schedule, all []database.Run, r d
 				}
 			}
 		}
+	}
+	if err := w.DB.Update(ctx, func(tx *sql.Tx) error {
+		_, err := w.target(ctx, tx, s)
+		return err
+	}); err != nil {
+		return err
 	}
 	ref := s.ref(r.Change)
 	if r.Change == 0 {
@@ -341,11 +355,7 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 		return err
 	}
 	return w.DB.Update(ctx, func(tx *sql.Tx) error {
-		n, pool, err := w.DB.Targets(ctx, tx, s.To)
-		if err == nil && n < s.Machines {
-			err = fmt.Errorf("%s has %s, and %d are to share the experiments; let more join", s.To,
-				display.Count(int(n), "machine"), s.Machines)
-		}
+		pool, err := w.target(ctx, tx, s)
 		if err == nil {
 			err = w.DB.AddBlob(ctx, tx, hash, size)
 		}
@@ -369,6 +379,17 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 		}
 		return w.DB.SetRun(ctx, tx, r, database.RunWaiting, tell...)
 	})
+}
+
+// target reports whether the experiments of a schedule are for a pool, or that too few machines are
+// there.
+func (w *Watcher) target(ctx context.Context, tx *sql.Tx, s Schedule) (pool bool, err error) {
+	n, pool, err := w.DB.Targets(ctx, tx, s.To)
+	if err == nil && n < s.Machines {
+		err = fmt.Errorf("%s has %s, and %d are to share the experiments; let more join", s.To,
+			display.Count(int(n), "machine"), s.Machines)
+	}
+	return pool, err
 }
 
 // contents reads the experiment's configuration, and collects what it needs.

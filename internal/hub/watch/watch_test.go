@@ -174,6 +174,7 @@ func testGitHub(t *testing.T, at string) {
 		{2, "mallory", "/krund run " + change, ", refused"},
 		{2, "anna", "/krund run", ", failed"},
 		{2, "anna", "/krund run " + first, ", failed"},
+		{9, "anna", "/krund run", ", refused"}, // there is none
 		{1, "anna", "/krund run", ", measuring "},
 	} {
 		before := b.runs()
