@@ -155,12 +155,23 @@ func (e *evaluator) exec(s syntax.Stmt) error {
 		return err
 	}
 	if a, ok := s.(*syntax.AssignStmt); ok {
-		if variable, ok := a.LHS.(*syntax.Ident); ok && a.Op == syntax.EQ {
+		variable, ok := a.LHS.(*syntax.Ident)
+		if ok && a.Op == syntax.EQ && !imports(a.RHS) {
 			e.assign(variable)
 		}
 	}
 	f := &syntax.File{Path: begin.Filename(), Stmts: []syntax.Stmt{s}, Options: options}
 	return starlark.ExecREPLChunk(f, e.thread, e.globals)
+}
+
+// imports reports whether an expression was made of an import.
+func imports(x syntax.Expr) bool {
+	call, ok := x.(*syntax.CallExpr)
+	if !ok {
+		return false
+	}
+	function, ok := call.Fn.(*syntax.Ident)
+	return ok && function.Name == "__import__"
 }
 
 func (e *evaluator) assign(variable *syntax.Ident) {
