@@ -112,7 +112,7 @@ func TestShieldCannot(t *testing.T) {
 		{"no cpuset", func(k *fakeKernel) { k.put(groupRoot+"/cgroup.controllers", "cpu io") }, "root",
 			"no cpuset"},
 		{"one CPU", func(k *fakeKernel) { k.put("/sys/devices/system/cpu/online", "0") }, "root",
-			"only one CPU"},
+			"may use only CPU 0"},
 		{"no such type", func(*fakeKernel) {}, "member", "no partition type"},
 	}
 	for _, tt := range tests {
