@@ -17,6 +17,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/summary"
 )
 
 const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
@@ -88,6 +89,9 @@ func (a *app) hold(ctx context.Context, arg string) error {
 		return err
 	}
 	a.console().Line("held", "%s; the next boots are ordinary ones", f.Dir())
+	if st, err := a.statusOf(f); err == nil && st.State == summary.StateFinished {
+		a.console().Line("finished", "nothing is outstanding: no boot would have continued it anyway")
+	}
 	who, err := a.whoRuns(f)
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ func TestHoldAndResume(t *testing.T) {
 	golden(t, "resume", krunctl(t, "resume", b.dir()).in(b).text())
 	golden(t, "resume-again", krunctl(t, "resume", b.dir()).in(b).text())
 	must.Be(t, !b.asked(directory.Hold), "it is still held")
+	must.Contain(t, krunctl(t, "hold", complete(t).dir()).stdout, "nothing is outstanding", "a finished one")
 }
 
 func TestHoldWhileKrundRuns(t *testing.T) {

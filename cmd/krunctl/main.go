@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,7 +82,8 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 		a.talk("%s", said)
 	}
 	root.SetArgs(joinValues(args))
-	painted := console.NewPainter(out, stdout)
+	painted, help := console.NewPainter(out, stdout), console.NewPainter(out, stdout).Plain()
+	root.SetOut(help)
 	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
 		if isText(c) {
 			a.stdout = painted
@@ -91,7 +93,7 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 	if isText(c) && a.console().Width() > 0 && wordsOf[c.Name()] != "" && painted.Started() {
 		a.print("\nwords: krunctl %s --help, %s\n", c.Name(), wordsOf[c.Name()])
 	}
-	if closed := painted.Close(); err == nil {
+	if closed := errors.Join(help.Close(), painted.Close()); err == nil {
 		err = closed
 	}
 	if flushed := out.Flush(); err == nil && flushed != nil {
@@ -127,7 +129,8 @@ FILES
 var wordsOf = map[string]string{"show": "docs/output.md", "analyze": "docs/analysis.md",
 	"compare": "docs/statistics.md", "explain": "docs/explain.md", "history": "docs/history.md",
 	"status": "docs/output.md", "check": "docs/controls.md", "time": "docs/time.md",
-	"bisect": "docs/bisect.md", "stability": "docs/stability.md",
+	"bisect": "docs/bisect.md", "enough": "docs/enough.md", "report": "docs/report.md",
+	"stability": "docs/stability.md",
 	"optimize": "docs/optimize.md", "simulate": "docs/stopping.md"}
 
 // isText reports whether a command prints text for people to standard output.
@@ -177,15 +180,27 @@ func rootCommand(a *app) *cobra.Command {
 	// all commands take it, for scripts; the result does not depend on it
 	root.PersistentFlags().VarPF(jobs{}, "jobs", "j", "number of processors to use").Hidden = true
 	addCommands(root, a)
-	root.SetHelpFunc(shortHelp(root.HelpFunc()))
+	root.SetHelpFunc(shortHelp(root.HelpFunc(), a.console().Width()))
 	root.AddCommand(manual.Command())
 	return root
 }
 
-// shortHelp returns the help of krunctl itself, on one screen; the help of a command is usual.
-func shortHelp(usual func(*cobra.Command, []string)) func(*cobra.Command, []string) {
+// shortHelp returns the help of krunctl itself, on one screen; the help of a command is usual, and
+// fits a terminal of this width.
+func shortHelp(usual func(*cobra.Command, []string), width int) func(*cobra.Command, []string) {
 	return func(c *cobra.Command, args []string) {
 		if c.HasParent() {
+			if width > 0 {
+				c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), "FlagUsages",
+					fmt.Sprint("FlagUsagesWrapped ", width)))
+				paragraphs := strings.Split(c.Long, "\n\n")
+				for i, p := range paragraphs {
+					if !strings.Contains("\n"+p, "\n ") {
+						paragraphs[i] = display.Wrap(strings.ReplaceAll(p, "\n", " "), width, "")
+					}
+				}
+				c.Long = strings.Join(paragraphs, "\n\n")
+			}
 			usual(c, args)
 			return
 		}

@@ -286,8 +286,8 @@ func sayEnding(ending boot.Ending, o runOptions, stdout, stderr io.Writer) error
 	switch ending {
 	case boot.Finished:
 		if !o.quiet {
-			fmt.Fprintf(stdout, "nothing is outstanding; `%s show %s` shows the results, `%[1]s "+
-				"check %[2]s` checks them\n", krunctl(), display.ShellPath(o.directory))
+			fmt.Fprintf(stdout, "nothing is outstanding; next:\n  %s analyze %s\n  %[1]s show %[2]s\n",
+				krunctl(), display.ShellPath(o.directory))
 		}
 		return failures(o.directory)
 	case boot.Interrupted:

@@ -10,9 +10,16 @@ import (
 )
 
 // Table prints rows in columns. Columns whose name starts with ">" are flush right. Cells are made
-// fit for a terminal (Terminal). Trailing blanks are left out. Write errors are left to w.
+// fit for a terminal (Terminal). Trailing blanks are left out. Write errors are left to w. If w has
+// a Width, the table is narrow: the columns before the first that is flush right name the row.
 func Table(w io.Writer, columns []string, rows [][]string) {
-	LongTable(w, columns, slices.Values(rows))
+	terminal, ok := w.(interface{ Width() int })
+	named := slices.IndexFunc(columns, func(c string) bool { return strings.HasPrefix(c, ">") })
+	if !ok || named < 1 {
+		LongTable(w, columns, slices.Values(rows))
+		return
+	}
+	NarrowTable(w, terminal.Width(), named, columns, rows)
 }
 
 // LongTable is Table for rows that are too many to keep: it ranges over them twice, for the widths
@@ -46,7 +53,7 @@ func NarrowTable(w io.Writer, most, named int, columns []string, rows [][]string
 		for i, row := range rows {
 			rest[i] = part(row)
 		}
-		Table(w, part(columns), rest)
+		LongTable(w, part(columns), slices.Values(rest))
 		if first = end; first >= len(columns) {
 			return
 		}

@@ -203,12 +203,12 @@ func warningLine(keys, texts []string, all int) string {
 
 // HowLongText prints how often shorter experiments agree with the full one.
 func HowLongText(w io.Writer, s *warmup.Study) {
-	fmt.Fprint(w, "Would a shorter experiment have led to the same classification? ")
+	fmt.Fprint(w, "Would a shorter experiment have led to the same classification?\n")
 	if least, ok := s.Least(); ok {
-		fmt.Fprintf(w, "With %d iterations\nand %d executions the conclusions agree in %.1f%%.\n",
+		fmt.Fprintf(w, "With %d iterations and %d executions the conclusions agree in %.1f%%.\n",
 			least.Iterations, least.Executions, least.Overall.Percent)
 	} else {
-		fmt.Fprintf(w, "None reaches an\nagreement of %d%%.\n", warmup.Sufficient)
+		fmt.Fprintf(w, "None reaches an agreement of %d%%.\n", warmup.Sufficient)
 	}
 	fmt.Fprint(w, "\nAgreement of shorter experiments with the full one (percent of the keys):\n\n")
 	columns := []string{">class", ">steady iter", ">steady perf", ">overall"}

@@ -27,13 +27,12 @@ func EnoughText(w io.Writer, most int, d *enough.Document) {
 	}
 	level, change := compare.Percent(d.Level), compare.Percent(d.Change)
 	display.NarrowTable(w, most, 1, []string{"key", ">measured", ">warm-up over", ">after", ">level",
-		">for ± " + level, ">hours", ">for " + change, ">hours", ">split"}, rows)
+		">for ± " + level, ">takes", ">for " + change, ">takes", ">split"}, rows)
 	fmt.Fprintf(w, "\nwarm-up over, after: iterations and their time; the median execution, the latest\n"+
 		"for ± %s: executions if they vary as measured; in two stages; to be sure (%v)\n"+
 		"for %s: executions per side (b: blocks) as measured; to be sure (%v)\n"+
 		"split: executions per boot x steady iterations, of the same time\n"+
-		"level: geometric mean of the executions, ± its %s interval\n"+
-		"docs/enough.md explains the words\n", level, d.Assurance, change,
+		"level: geometric mean of the executions, ± its %s interval\n", level, d.Assurance, change,
 		d.Assurance, compare.Percent(d.Confidence))
 	fmt.Fprintln(w)
 	var unknown remarks
@@ -104,8 +103,8 @@ func enoughRow(k *enough.Key, unit string) []string {
 		change += " b"
 	}
 	return []string{k.Key, strconv.Itoa(k.Executions), warmup, after, level,
-		numbers(l.About, l.TwoStages, l.Sure), hours(l.Takes, l.TwoTake, l.SureTakes), change,
-		hours(c.Takes, c.SureTakes), splitCell(k)}
+		numbers(l.About, l.TwoStages, l.Sure), times(l.Takes, l.TwoTake, l.SureTakes), change,
+		times(c.Takes, c.SureTakes), splitCell(k)}
 }
 
 // numbers joins numbers of executions; "-" is one that is unknown or too large.
@@ -119,23 +118,14 @@ func numbers(list ...int) string {
 	return joined(texts)
 }
 
-func hours(list ...warmup.Real) string {
+func times(list ...warmup.Real) string {
 	texts := make([]string, len(list))
 	for i, s := range list {
 		if texts[i] = "-"; !math.IsNaN(float64(s)) {
-			texts[i] = hoursText(float64(s))
+			texts[i] = anySeconds(float64(s))
 		}
 	}
 	return joined(texts)
-}
-
-// hoursText has two significant digits.
-func hoursText(seconds float64) string {
-	h := seconds / 3600
-	if h >= 100 {
-		return strconv.FormatFloat(h, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(h, 'g', 2, 64)
 }
 
 // joined is one "-" if nothing is known.
@@ -235,5 +225,5 @@ func (t *total) takes() string {
 	if math.IsNaN(t.seconds) {
 		return ""
 	}
-	return "; " + hoursText(t.seconds) + " h in all"
+	return "; " + anySeconds(t.seconds) + " in all"
 }

@@ -16,8 +16,8 @@ import (
 
 // EventsTable lists what happened, the newest last; what made it is its caption.
 func EventsTable(h *history.History) Table {
-	t := Table{Caption: historyHeadline(h), Columns: []Column{"what", "since", ">keys", ">change",
-		"why"}}
+	t := Table{Caption: historyHeadline(h), Narrow: compareWidth, Columns: []Column{"what", "since", ">keys",
+		">change", "why"}}
 	for i := range h.Events {
 		e := &h.Events[i]
 		what := string(e.Verdict)
@@ -99,7 +99,8 @@ func historyHeadline(h *history.History) string {
 // HistoryTable lists the changes of all keys, and what could have been found in the others. base is
 // the unit of the values.
 func HistoryTable(h *history.History, base string) Table {
-	t := Table{Columns: []Column{"key", ">change", ">from", ">to", "culprit", "found with", "note"}}
+	t := Table{Narrow: compareWidth, Columns: []Column{"key", ">change", ">from", ">to", "culprit",
+		"found with", "note"}}
 	for i := range h.Keys {
 		k := &h.Keys[i]
 		for j := range k.Changes {

@@ -38,10 +38,10 @@ func SimulateText(w io.Writer, s *sequential.Simulation) {
 		columns = append(columns, ">time saved")
 	}
 	display.Table(w, append(columns, ">level", ">within 1 %", ">class", ">alike", ">verdict"), rows)
-	fmt.Fprintf(w, "\n%s, alpha %v, at least %s of each. The last five columns are the\n"+
-		"conclusions of all executions that are kept: the interval at the end covers the level,\n"+
-		"the level is within 1 %%, most executions are of the same class, they are alike or\n"+
-		"unlike, and the verdict of each arm.\n",
+	fmt.Fprintf(w, "\n%s, alpha %v, at least %s of each.\n"+
+		"The last five columns are the conclusions of all executions that are kept: the\n"+
+		"interval at the end covers the level, the level is within 1 %%, most executions\n"+
+		"are of the same class, they are alike or unlike, and the verdict of each arm.\n",
 		display.Count(len(s.Replays[0].Groups), "key"), s.Alpha, display.Count(s.Minimum, "execution"))
 	if i := s.Identical; i != nil {
 		fmt.Fprintf(w, "\nIdentical code: %d of %s had a false verdict at any look (%s to %s; wanted "+

@@ -19,7 +19,7 @@ func StabilityText(w io.Writer, doc *stability.Document) {
 	fmt.Fprint(w, "Where could warm-up and executions have stopped by themselves?")
 	for _, t := range doc.Totals {
 		if t.Keys > 0 {
-			fmt.Fprintf(w, " %s saves %s of the time,\nwith the same result for %d of %s.", t.Criterion,
+			fmt.Fprintf(w, "\n%s saves %s of the time, with the same result for %d of %s.", t.Criterion,
 				percentOf(t.Saved), t.Same, display.Count(t.Keys, "key"))
 			break
 		}
@@ -49,10 +49,9 @@ func StabilityText(w io.Writer, doc *stability.Document) {
 	}, rows)
 	stabilityTotals(w, doc)
 	fmt.Fprint(w,
-		"\nwarm-up: median (least-most) of the executions used. !: not stable before the longest warm-up "+
-			"(so many\n"+
-			"executions), or before the executions ended. ratio: mean of the shortened experiment to that "+
-			"of the full one.\n")
+		"\nwarm-up: median (least-most) of the executions used. !: not stable before the\n"+
+			"longest warm-up (so many executions), or before the executions ended.\n"+
+			"ratio: mean of the shortened experiment to that of the full one.\n")
 	printIndented(w, stabilityNotes(doc))
 }
 

@@ -157,7 +157,11 @@ func (t *Table) text() string {
 		columns = append(columns, string(c))
 		for k, row := range t.Rows {
 			if i < len(row) {
-				rows[k] = append(rows[k], display.Middle(row[i].plainText(), most))
+				text := row[i].plainText()
+				if i < len(t.Columns)-1 || t.Narrow == 0 { // the last may be a sentence
+					text = display.Middle(text, most)
+				}
+				rows[k] = append(rows[k], text)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/warmup"
@@ -102,17 +103,20 @@ func clean(e trial.Environment) string {
 func (out *Console) printResult(r trial.Result, s style) {
 	unit := seconds(float64(r.Mean))
 	time := func(v warmup.Real) string { return unit.Value(float64(v)) }
-	out.print("  %s", time(r.Mean))
+	line, used := "  "+time(r.Mean), ""
 	if !math.IsNaN(float64(r.SD)) {
-		out.print(" ± %s   %s%s … %s", time(r.SD), s.dim, time(r.Min), time(r.Max))
+		line += fmt.Sprintf(" ± %s   %s%s … %s", time(r.SD), s.dim, time(r.Min), time(r.Max))
 	}
 	if r.User != nil && r.System != nil {
-		out.print("   user %s, system %s", unit.Value(*r.User), unit.Value(*r.System))
+		used += fmt.Sprintf("   user %s, system %s", unit.Value(*r.User), unit.Value(*r.System))
 	}
 	if r.MaxRSS != nil {
-		out.print(", %s", display.Bytes(*r.MaxRSS))
+		used += ", " + display.Bytes(*r.MaxRSS)
 	}
-	out.print("%s\n  %s\n  %s\n", s.reset, plot(r.Times, s.levels), series(r))
+	if s.width > 0 && utf8.RuneCountInString(line+used)-len(s.dim) > s.width {
+		line += "\n"
+	}
+	out.print("%s\n  %s\n  %s\n", line+used+s.reset, plot(r.Times, s.levels), series(r))
 }
 
 // series describes the series of a subject: "300 runs, steady, 3 outliers".

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"io"
 	"strings"
+
+	"krund/internal/display"
 )
 
-// Painter colors a text for people on a terminal: its first line, the answer, is bold, and what it
-// warns of yellow. Elsewhere it changes nothing.
+// Painter fits a text for people to a terminal: sentences are broken, the first line, the answer, is
+// bold, and what it warns of yellow. Elsewhere it changes nothing.
 type Painter struct {
 	to io.Writer
 	style
@@ -20,8 +22,14 @@ func NewPainter(w, terminal io.Writer) *Painter {
 	return &Painter{to: w, style: New(w, terminal).style}
 }
 
+// Plain returns it without colors, for help texts.
+func (p *Painter) Plain() *Painter {
+	p.bold, p.dim, p.yellow, p.reset = "", "", "", ""
+	return p
+}
+
 func (p *Painter) Write(text []byte) (int, error) {
-	if p.bold == "" {
+	if p.bold == "" && p.width == 0 {
 		p.started = p.started || len(text) > 0
 		return p.to.Write(text)
 	}
@@ -39,6 +47,9 @@ func (p *Painter) Write(text []byte) (int, error) {
 	}
 }
 
+// Width is that of the terminal in columns; 0 if the text goes elsewhere.
+func (p *Painter) Width() int { return p.width }
+
 // Started reports whether a line was written.
 func (p *Painter) Started() bool { return p.started }
 
@@ -49,7 +60,27 @@ func (p *Painter) Close() error {
 	return err
 }
 
+// fit breaks a line between words; what follows "name    value" stands below the value. Rows of
+// tables, commands, and lines that have colors of their own, stay whole.
+func (p *Painter) fit(line string) string {
+	const widest = 40 // of a name
+	value := strings.TrimLeft(line, " ")
+	indent := len(line) - len(value) + 2
+	if _, after, ok := strings.Cut(value, "  "); ok {
+		value = strings.TrimLeft(after, " ")
+		indent = len(line) - len(value)
+	}
+	if p.width == 0 || indent > widest || strings.Contains(value, "  ") ||
+		strings.HasPrefix(value, "krunctl ") || strings.Contains(line, "\x1b") {
+		return line
+	}
+	name := len(line) - len(value)
+	broken := display.Wrap(strings.Repeat(" ", name)+value, p.width, strings.Repeat(" ", indent))
+	return line[:name] + broken[name:]
+}
+
 func (p *Painter) paint(line string) string {
+	line = p.fit(line)
 	first := !p.started && line != ""
 	p.started = p.started || first
 	switch word := strings.TrimLeft(line, " "); {

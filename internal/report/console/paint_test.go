@@ -8,21 +8,23 @@ import (
 	"krund/rig/must"
 )
 
-// TestPainter: the answer is bold and warnings are yellow, also when lines come in pieces; without
-// colors nothing changes.
+// TestPainter: the answer is bold and warnings are yellow, also when lines come in pieces; lines
+// fit the terminal, below their values, but for tables; elsewhere nothing changes.
 func TestPainter(t *testing.T) {
 	const text = "\nthe answer\n  warning: hot\nrest\n\x1b[2mdim\x1b[0m\nno end"
 	for _, c := range []struct {
-		style style
-		want  string
+		style      style
+		text, want string
 	}{
-		{style{}, text},
-		{style{bold: "<b>", yellow: "<y>", reset: "<r>"}, "\n<b>the answer<r>\n<y>  warning:<r> hot\nrest\n" +
+		{style{}, text, text},
+		{style{width: 12}, "the answer is 42\nname  a few words\n  an indented line\na  table  of columns\n",
+			"the answer\n  is 42\nname  a few\n      words\n  an\n    indented\n    line\na  table  of columns\n"},
+		{style{bold: "<b>", yellow: "<y>", reset: "<r>"}, text, "\n<b>the answer<r>\n<y>  warning:<r> hot\nrest\n" +
 			"\x1b[2mdim\x1b[0m\nno end"},
 	} {
 		var out bytes.Buffer
 		p := &Painter{to: &out, style: c.style}
-		for _, piece := range strings.SplitAfter(text, "n") {
+		for _, piece := range strings.SplitAfter(c.text, "n") {
 			n, err := p.Write([]byte(piece))
 			must.Be(t, n == len(piece) && err == nil, n, err)
 		}
