@@ -86,6 +86,14 @@ as_dev 'make demo | tee ~/demo.log
 sed -n "s/^  \(build.bin.*\)#.*/\1/p; s/^  \(build.bin[^#]*\)$/\1/p" ~/demo.log >~/next
 test "$(wc -l <~/next)" = 2
 bash -eux ~/next'
+say "the commands of docs/first-steps.md, in C and in Python"
+as_dev 'export PATH=$PWD/build/bin:$PATH
+sed -n "/^\`\`\`sh/,/^\`\`\`/{/^\`\`\`/!p}" docs/first-steps.md >~/steps
+cd
+start=$SECONDS
+bash -ex ~/steps
+say=$(grep -c "^krunctl" ~/steps)
+echo "fresh-test: first-steps: $say calls of krunctl in $((SECONDS - start)) s"'
 say "the commands of README.md"
 as_dev 'sed -n "/^## Your own experiment/,/^## On a lab/{/^cp /p;/^build.bin/p}" README.md >~/own
 test "$(wc -l <~/own)" = 13

@@ -131,7 +131,7 @@ var wordsOf = map[string]string{"show": "docs/output.md", "analyze": "docs/analy
 	"status": "docs/output.md", "check": "docs/controls.md", "time": "docs/time.md",
 	"bisect": "docs/bisect.md", "enough": "docs/enough.md", "report": "docs/report.md",
 	"stability": "docs/stability.md",
-	"optimize": "docs/optimize.md", "simulate": "docs/stopping.md"}
+	"optimize":  "docs/optimize.md", "simulate": "docs/stopping.md"}
 
 // isText reports whether a command prints text for people to standard output.
 func isText(c *cobra.Command) bool {
