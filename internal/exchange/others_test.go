@@ -116,11 +116,12 @@ func TestOtherFiles(t *testing.T) {
 // values are those of the files, read by Python and rounded to picoseconds.
 func TestFilesOfTools(t *testing.T) {
 	for name, want := range map[string]string{
-		"pytest-benchmark-3.2.2.json": "test_b.py__test_fib:python:default [1.6948667e-05 1.6427666e-05 1.6157333e-05 " +
-			"1.5937e-05 1.5983667e-05 1.5940333e-05 1.5997e-05 2.0997667e-05]; " +
+		"pytest-benchmark-3.2.2.json": "test_b.py__test_fib:python:default [1.6948667e-05 1.6427666e-05 " +
+			"1.6157333e-05 1.5937e-05 1.5983667e-05 1.5940333e-05 1.5997e-05 2.0997667e-05]; " +
 			"test_b.py__test_sum:python:default [6.3164e-06 6.054e-06 6.044e-06 9.5312e-06 " +
 			"1.08941e-05 8.3744e-06]",
-		"google-benchmark-1.7.1.json": "Sum_100_repeats_4:C++:default [3.65249e-07 3.77224e-07 3.82843e-07 3.88214e-07]; " +
+		"google-benchmark-1.7.1.json": "Sum_100_repeats_4:C++:default [3.65249e-07 3.77224e-07 " +
+			"3.82843e-07 3.88214e-07]; " +
 			"Sum_1000_repeats_4:C++:default [3.739571e-06 2.778824e-06 9.64027e-07 3.816841e-06]",
 	} {
 		must.Equal(t, shown(must.Get(ReadFile("testdata/"+name, FileOptions{}))(t)), want, name)

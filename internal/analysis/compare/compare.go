@@ -296,9 +296,9 @@ func (c *Change) lengths(before, after *dataset.Pair) {
 	const much = 2
 	a, b := longest(before), longest(after)
 	if max(a, b) >= much*min(a, b) && min(a, b) > 0 {
-		c.Warnings = append(c.Warnings, warmup.Warning{Code: "lengths", Text: fmt.Sprintf("executions have %d "+
-			"iterations before and %d after: the shorter ones may end before the program is warm; measure "+
-			"both alike", a, b)})
+		c.Warnings = append(c.Warnings, warmup.Warning{Code: "lengths", Text: fmt.Sprintf(
+			"executions have %d iterations before and %d after: the shorter ones may end before the "+
+				"program is warm; measure both alike", a, b)})
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"krund/internal/display"
 )
 
-// Painter fits a text for people to a terminal: sentences are broken, the first line, the answer, is
-// bold, and what it warns of yellow. Elsewhere it changes nothing.
+// Painter fits a text for people to a terminal: sentences are broken, the first line, the answer,
+// is bold, and what it warns of yellow. Elsewhere it changes nothing.
 type Painter struct {
 	to io.Writer
 	style

@@ -18,9 +18,10 @@ func TestPainter(t *testing.T) {
 	}{
 		{style{}, text, text},
 		{style{width: 12}, "the answer is 42\nname  a few words\n  an indented line\na  table  of columns\n",
-			"the answer\n  is 42\nname  a few\n      words\n  an\n    indented\n    line\na  table  of columns\n"},
-		{style{bold: "<b>", yellow: "<y>", reset: "<r>"}, text, "\n<b>the answer<r>\n<y>  warning:<r> hot\nrest\n" +
-			"\x1b[2mdim\x1b[0m\nno end"},
+			"the answer\n  is 42\nname  a few\n      words\n  an\n    indented\n    line\n" +
+				"a  table  of columns\n"},
+		{style{bold: "<b>", yellow: "<y>", reset: "<r>"}, text,
+			"\n<b>the answer<r>\n<y>  warning:<r> hot\nrest\n\x1b[2mdim\x1b[0m\nno end"},
 	} {
 		var out bytes.Buffer
 		p := &Painter{to: &out, style: c.style}
