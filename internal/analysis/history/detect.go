@@ -52,15 +52,16 @@ type past struct {
 	square, noise float64
 	n, freedom    int
 	segments      int
-	// alike is the correlation of neighboring versions.
+	// alike is the correlation of neighboring versions; alone: by those of the key itself.
 	alike float64
+	alone bool
 }
 
 // variance returns the variance of a point of weight 1: at least what the differences between
 // executions and the rounding of values explain.
 func (a past) variance(floor float64) float64 {
 	free := max(float64(a.freedom), 1)
-	if a.alike > 0 { // a segment of n hides inflation/n of the variance in its mean, not 1/n
+	if a.alike > 0 && !a.alone { // a segment of n hides inflation/n of the variance in its mean, not 1/n
 		n := max(float64(a.n)/float64(a.segments), 2)
 		free *= (n - inflation(n, a.alike)) / (n - 1)
 	}
@@ -69,7 +70,7 @@ func (a past) variance(floor float64) float64 {
 
 func (a past) with(m moments) past {
 	return past{a.square + m.square, a.noise + m.noise, a.n + m.n,
-		a.freedom + max(m.n-1, 0), a.segments + number(m.n > 0), a.alike}
+		a.freedom + max(m.n-1, 0), a.segments + number(m.n > 0), a.alike, a.alone}
 }
 
 // logE returns the logarithm of the e-value of a change between two neighboring segments: the Bayes
@@ -86,9 +87,13 @@ func logE(a past, before, after moments, floor float64) float64 {
 	if freedom <= 0 {
 		return 0
 	}
-	size := 1 / (inflation(float64(before.n), a.alike)/before.weight +
-		inflation(float64(after.n), a.alike)/after.weight)
-	freedom *= (1 - a.alike*a.alike) / (1 + a.alike*a.alike)
+	n, m := float64(before.n), float64(after.n)
+	if a.alone { // as little is known, as if all were long
+		n, m = math.Inf(1), math.Inf(1)
+	} else {
+		freedom *= (1 - a.alike*a.alike) / (1 + a.alike*a.alike)
+	}
+	size := 1 / (inflation(n, a.alike)/before.weight + inflation(m, a.alike)/after.weight)
 	d := after.mean - before.mean
 	square := freedom * all.variance(floor)
 	w := 1 + size*spread
@@ -141,6 +146,7 @@ func (d *detector) next(p point) (at int, sum float64) {
 	at, sum = d.look(d.earlier)
 	drifting := d.earlier
 	drifting.alike = d.alike.with(d.points[d.begin:max(at, d.begin)]).near(d.others)
+	drifting.alone = !d.others.known
 	if sum >= math.Log(doubt) && drifting.alike > 0 {
 		at, sum = d.look(drifting)
 	}

@@ -40,8 +40,8 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 	}
 	for i, c := range cuts {
 		before, after := segments[i], segments[i+1]
-		half := quantile * math.Sqrt(variance*(inflation(float64(before.n), known.alike)/before.weight+
-			inflation(float64(after.n), known.alike)/after.weight))
+		half := quantile * math.Sqrt(variance*inflation(math.Inf(1), known.alike)*
+			(1/before.weight+1/after.weight))
 		d := after.mean - before.mean
 		h.Changes = append(h.Changes, Change{
 			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
