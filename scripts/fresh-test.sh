@@ -84,7 +84,7 @@ make setup'
 say "make demo, and what it tells to type"
 as_dev 'make demo | tee ~/demo.log
 sed -n "s/^  \(build.bin.*\)#.*/\1/p; s/^  \(build.bin[^#]*\)$/\1/p" ~/demo.log >~/next
-test "$(wc -l <~/next)" = 2
+test "$(wc -l <~/next)" = 4 # run names two, the demo two
 bash -eux ~/next'
 say "the commands of docs/first-steps.md, in C and in Python"
 as_dev 'export PATH=$PWD/build/bin:$PATH
