@@ -161,7 +161,7 @@ func TestInstallPutsEverythingInPlace(t *testing.T) {
 			t.Errorf("%s is installed, and no test says so", file)
 		}
 		want := fs.FileMode(0o644)
-		programs := []string{"runner-c", "runner-command", "noise-spin", "suites/gobench"}
+		programs := []string{"runner-c", "runner-command", "noise-spin", "gobench"}
 		if strings.Contains(file, "/bin/") || slices.Contains(programs, filepath.Base(file)) ||
 			strings.HasSuffix(file, "/go/bench") || strings.HasSuffix(file, "/relink.sh") ||
 			file == "/opt/krund/lib/libkrun.so" {

@@ -29,7 +29,10 @@ func TestCommandsOfTheDocs(t *testing.T) {
 		pages = append(pages, filepath.Join("..", "..", dir, "README.md"))
 	}
 	krund := source(t, "../../packaging/man/krund.8") // packaging compares it with the program's help
-	hub := source(t, "../krunhub/serve.go") + source(t, "../krunhub/admintoken.go")
+	hub := ""
+	for _, file := range must.Get(filepath.Glob("../krunhub/*.go"))(t) {
+		hub += source(t, file)
+	}
 	for program, least := range map[string]int{"krunctl": 150, "krund": 20, "krunhub": 3} {
 		found := 0
 		for _, page := range pages {
