@@ -17,7 +17,8 @@ import (
 )
 
 // pack writes what a build has left in a directory as a tar archive. Links that lead out of it,
-// devices and pipes are refused; links to files in it become copies.
+// devices and pipes are refused, and trees that take hours to walk; links to files in it become
+// copies.
 func pack(dir string, w io.Writer) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -25,8 +26,13 @@ func pack(dir string, w io.Writer) error {
 	}
 	defer root.Close() //nolint:errcheck // it was only read
 	out := tar.NewWriter(w)
-	files, left := 0, int64(api.MaxBlob)
+	files, entries, left := 0, 0, int64(api.MaxBlob)
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		const longest = 1000 // bytes of a path: the time that a path takes grows with its directories
+		if entries++; err == nil && (entries > 2*bundle.MaxFiles || len(name) > longest) {
+			return fmt.Errorf("it has more than %d directories, or a path of more than %d bytes; leave only "+
+				"what is measured", bundle.MaxFiles, longest)
+		}
 		if err != nil || d.IsDir() {
 			return err
 		}

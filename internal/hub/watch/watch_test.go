@@ -309,6 +309,7 @@ func TestHostileBuild(t *testing.T) {
 		"a link out of it":  "ln -s /etc/hostname \"$3/x\"",
 		"a link to nothing": "ln -s nothing \"$3/x\"",
 		"a pipe":            "mkfifo \"$3/x\"",
+		"a deep tree":       "d=$3/$(printf 'd/%.0s' $(seq 600)); mkdir -p \"$d\"; touch \"$d/x\"",
 		"nothing":           "true",
 		"a failure":         "echo '\x1b[2J`' >&2; exit 3",
 	} {
