@@ -100,5 +100,5 @@ function run_iter(n) {}
 `)
 	r := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 2}
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone,
-		"runner.js\nversion,init,shouldStop,begin,end,done,strerror,column,set,input\n", ""})
+		"runner.js\nversion,init,shouldStop,begin,end,done,strerror,column,set,input,iterations\n", ""})
 }
