@@ -86,7 +86,7 @@ func runCommand(a *app) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
 		Use: "run NAME.toml", Short: "Measure an experiment in this terminal", Long: runHelp,
-		Args: arguments(1, 1, "the experiment's configuration, NAME.toml; `krunctl time` measures commands"),
+		Args: arguments(1, 1, "the experiment's configuration, NAME.toml (`krunctl time` measures commands)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.dryRun, _ = c.Flags().GetBool("dry-run")
 			if o.executions != "" {

@@ -120,6 +120,14 @@ func TestComparePage(t *testing.T) {
 	must.Equal(t, strings.Count(text, "<tr data-class="), 5, "rows")
 }
 
+// TestOneKeyOfOtherClasses: the first line has the ratio, and says that it is no verdict.
+func TestOneKeyOfOtherClasses(t *testing.T) {
+	r := comparison()
+	r.Changes = r.Changes[2:3]
+	must.Contain(t, compareAnswers(r)[0], "cannot tell whether new_1.krun is better or worse than "+
+		"old.krun: its executions have other classes; ratio 1.0000 (0.9800, 1.0200)")
+}
+
 // TestComparePlots: the static picture has all keys and the calibration, in every format.
 func TestComparePlots(t *testing.T) {
 	drawings := ComparePlots(comparison())

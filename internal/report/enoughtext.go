@@ -139,8 +139,10 @@ func joined(texts []string) string {
 // enoughAnswer is the first line.
 func enoughAnswer(d *enough.Document) string {
 	var level, change total
+	missing := 0 // executions of the second stage
 	for i := range d.Keys {
 		k := &d.Keys[i]
+		missing += max(0, k.ForLevel.TwoStages-k.Executions)
 		level.add(k.ForLevel.About, k.ForLevel.TwoStages, k.ForLevel.Sure, k.ForLevel.TwoTake)
 		change.add(k.ForChange.About, k.ForChange.Sure, k.ForChange.Sure, k.ForChange.SureTakes)
 	}
@@ -150,9 +152,13 @@ func enoughAnswer(d *enough.Document) string {
 	if d.Pilot != "" {
 		return knownText(d)
 	}
+	those := ""
+	if missing == 0 {
+		those = ", those that were measured"
+	}
 	text := fmt.Sprintf("For ± %s: about %s executions; %s to be sure of it (%v).\n"+
-		"In two stages %s are enough%s.", compare.Percent(d.Level), level.about, level.sure, d.Assurance,
-		level.middle, level.takes())
+		"In two stages %s are enough%s%s.", compare.Percent(d.Level), level.about, level.sure, d.Assurance,
+		level.middle, those, level.takes())
 	if change.keys > 0 {
 		text += fmt.Sprintf("\nFor a change of %s: about %s per side; %s to be sure of it (%v%s).",
 			compare.Percent(d.Change), change.about, change.sure, d.Assurance, change.takes())

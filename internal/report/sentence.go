@@ -159,6 +159,10 @@ func (a answer) verdict() string {
 	case s.Classes > 0:
 		text = fmt.Sprintf("%s has other classes of executions than %s in %s", after, before,
 			a.part(s.Classes))
+		if c := s.Changes[0]; s.Keys == 1 && c.Steady != nil && c.Verdict == compare.Changed {
+			text = fmt.Sprintf("cannot tell whether %s is better or worse than %s: its executions have "+
+				"other classes; ratio %s", after, before, steadyText(c))
+		}
 		s.Classes = 0
 	default:
 		return a.cannotTell(after, before)

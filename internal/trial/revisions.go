@@ -59,14 +59,18 @@ func (v Revisions) Checkout(ctx context.Context, p *Plan, arg, temporary string,
 	}
 	only := p.Subjects[0]
 	p.Subjects, p.Referred, p.Null = nil, true, 1
-	for i, name := range slices.Insert(slices.Clone(v.Names), 1, v.Names[0]) {
-		commit, err := run(ctx, p.Dir, "git", "rev-parse", "--verify", "--quiet", "--end-of-options",
+	names := slices.Insert(slices.Clone(v.Names), 1, v.Names[0])
+	commits := make([]string, len(names))
+	for i, name := range names { // all of them before the first build, which may take long
+		commits[i], err = run(ctx, p.Dir, "git", "rev-parse", "--verify", "--quiet", "--end-of-options",
 			name+"^{commit}")
 		if err != nil {
 			return remove, fmt.Errorf("--revisions: git knows no revision %q", name)
 		}
+	}
+	for i, name := range names {
 		tree := filepath.Join(temporary, "revision"+strconv.Itoa(i)) // as long as the others
-		_, err = run(ctx, p.Dir, "git", "worktree", "add", "--quiet", "--detach", tree, commit)
+		_, err = run(ctx, p.Dir, "git", "worktree", "add", "--quiet", "--detach", tree, commits[i])
 		if err != nil {
 			return remove, err
 		}

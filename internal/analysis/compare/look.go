@@ -108,8 +108,8 @@ func (c *Change) together(r row, paired bool) (compared row, why string) {
 		slices.DeleteFunc(slices.Clone(r.after), other)}
 	if min(len(compared.before), len(compared.after)) < fewest {
 		return r, fmt.Sprintf("they were measured at different times: the experiment was extended, and "+
-			"no part of it has %d executions of each; add at least %[1]d, better 10, of all: these are "+
-			"measured in turns", fewest)
+			"no part of it has %d executions of each; add at least %[1]d, better 10, of all, which are "+
+			"measured in turns: `krunctl run NAME.toml --executions +10`", fewest)
 	}
 	c.OtherTime = len(r.before) + len(r.after) - len(compared.before) - len(compared.after)
 	return compared, ""

@@ -74,7 +74,7 @@ func Open(fsys durable.FS, dir string) (Directory, error) {
 		case errors.Is(err, fs.ErrNotExist) && f.hasSchedule():
 			return Directory{}, fmt.Errorf("%s: %w", dir, ErrNoResults)
 		case errors.Is(err, fs.ErrNotExist):
-			what := "`krund` creates the directory when it starts one"
+			what := "`krunctl run NAME.toml` makes one, NAME.krun"
 			quick := strings.TrimSuffix(dir, extension) + "-quick" + extension
 			if _, missing := fsys.Lstat(quick); missing == nil {
 				what = "there is " + display.ShellPath(quick) + ", of a run with --quick"

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -184,11 +185,14 @@ func sentences(answer trial.Answer) []string {
 			text = fmt.Sprintf("%s and %s are the same within %s %%: the ratio is %s", fast.Name, slow.Name,
 				display.Fixed(100*v.Margin, 0), plusMinus(v.Ratio, half))
 		case v.Told:
-			text = fmt.Sprintf("%s is %s times faster than %s", fast.Name, plusMinus(v.Ratio, half),
-				slow.Name)
+			ratio := plusMinus(v.Ratio, half)
+			if v.Ratio-half < 1 { // ± would contain 1, which the interval does not
+				ratio = fmt.Sprintf("%.2f (%.2f to %.2f)", v.Ratio, v.Low, v.High)
+			}
+			text = fmt.Sprintf("%s is %s times faster than %s", fast.Name, ratio, slow.Name)
 		default:
-			text = fmt.Sprintf("%s and %s cannot be told apart: the ratio is %s; a change of %.2g %% would "+
-				"have been seen", fast.Name, slow.Name, plusMinus(v.Ratio, half), 100*half)
+			text = fmt.Sprintf("%s and %s cannot be told apart: the ratio is %s; a change of %s %% would "+
+				"have been seen", fast.Name, slow.Name, plusMinus(v.Ratio, half), twoDigits(100*half))
 		}
 		lines = append(lines, text+remarks(fast, slow))
 	}
@@ -200,7 +204,7 @@ func revisions(answer trial.Answer, results map[string]trial.Result) (lines []st
 	base, null := results[answer.Base].Text, ""
 	for _, v := range answer.Compared {
 		name, half := results[v.Name].Text, 100*(float64(v.High)-float64(v.Low))/2
-		change := fmt.Sprintf("%.2g %% ± %.2g %%", 100*math.Abs(v.Ratio-1), half)
+		change := fmt.Sprintf("%s %% ± %s %%", twoDigits(100*math.Abs(v.Ratio-1)), twoDigits(half))
 		if v.Name == answer.Null && math.IsNaN(half) {
 			continue
 		}
@@ -227,7 +231,7 @@ func revisions(answer trial.Answer, results map[string]trial.Result) (lines []st
 			text = fmt.Sprintf("cannot tell %s from %s", name, base)
 		}
 		if !math.IsNaN(half) {
-			text += fmt.Sprintf("; a change of %.2g %% would have been seen", half)
+			text += fmt.Sprintf("; a change of %s %% would have been seen", twoDigits(half))
 		}
 		lines = append(lines, text)
 	}
@@ -252,6 +256,14 @@ func remarks(x, y trial.Result) string {
 		text += "; " + display.Count(n, "outlier")
 	}
 	return text
+}
+
+// twoDigits writes a percentage with two digits, or all that are before the point.
+func twoDigits(v float64) string {
+	if v >= 99.5 {
+		return display.Fixed(v, 0)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
 // plusMinus writes a ratio with the digits that its half width allows.

@@ -48,6 +48,11 @@ func TestSentences(t *testing.T) {
 		"d takes 2.00 times as long as b, in a single execution; b is steady, d slows down; 1 outlier",
 	}
 	must.EqualList(t, sentences(answer), want)
+
+	// a wide interval, symmetric for logarithms, has its ends: ± would reach below 1
+	answer.Compared = []trial.Versus{{Name: "a", Ratio: 32.36, Low: 8.73, High: 120, Told: true}}
+	must.EqualList(t, sentences(answer), []string{
+		"b is 32.36 (8.73 to 120.00) times faster than a; both steady; 3 outliers"})
 }
 
 func TestTimeMarkdown(t *testing.T) {

@@ -38,6 +38,10 @@ func TestRevisions(t *testing.T) {
 		{trial.Versus{Ratio: 1, Low: 0.98, High: 1.02}, trial.Versus{Ratio: 1.02, Low: 0.98, High: 1.06},
 			[]string{"cannot tell HEAD from main; a change of 4 % would have been seen",
 				"null arm: main and a second copy of it differ by 0 % ± 2 %, as they may"}},
+		{trial.Versus{Ratio: 1, Low: 0.98, High: 1.02},
+			trial.Versus{Ratio: 2.114, Low: 1.6, High: 2.76, Told: true}, []string{
+				"HEAD is slower than main by 111 % ± 58 %; a change of 58 % would have been seen",
+				"null arm: main and a second copy of it differ by 0 % ± 2 %, as they may"}},
 	} {
 		test.null.Name, test.change.Name = "n", "b"
 		answer.Compared = []trial.Versus{test.null, test.change}
