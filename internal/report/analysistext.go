@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
@@ -35,10 +36,24 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document) {
 	warningsText(w, most, doc)
 	fmt.Fprintf(w, "\n%s, mode %s, delta %s, penalty %s\n", display.Terminal(p.Column), p.Mode, p.Delta,
 		p.Penalty)
+	if slices.ContainsFunc(doc.Pairs, func(p warmup.Pair) bool { return p.SteadyPerformance != nil }) {
+		of := "the mean over executions"
+		if p.Scheme == bootstrap.Pooled {
+			of = "the mean of one execution"
+		}
+		fmt.Fprintln(w, display.Wrap(fmt.Sprintf("steady perf: ± half of the %g%% interval of %s, by "+
+			"bootstrap as in the study; %s", 100*p.Confidence, of, otherIntervals("enough", "compare")), most,
+			"  "))
+	}
 	if doc.HowLong != nil {
 		fmt.Fprintln(w)
 		HowLongText(w, doc.HowLong)
 	}
+}
+
+// otherIntervals says that the intervals of other commands are not the one beside it.
+func otherIntervals(a, b string) string {
+	return fmt.Sprintf("those of %s and %s answer other questions (docs/analysis.md)", a, b)
 }
 
 // rowNames is the number of columns that name a row: benchmark, VM, variant.

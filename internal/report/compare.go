@@ -184,8 +184,8 @@ func methodNotes(r *compare.Result) []string {
 	}
 	notes = append(notes,
 		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
-			"; intervals after/before have a confidence of %s, beside \"same\" that of its test; changes "+
-			"below %s are the same",
+			"; intervals after/before have a confidence of %s, beside \"same\" that of its test; "+
+			otherIntervals("analyze", "enough")+"; changes below %s are the same",
 			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
 			compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s; after/before is the ratio of their geometric means; detectable: the "+

@@ -32,9 +32,9 @@ func EnoughText(w io.Writer, most int, d *enough.Document) {
 		"for ± %s: executions if they vary as measured; in two stages; to be sure (%v)\n"+
 		"for %s: executions per side (b: blocks) as measured; to be sure (%v)\n"+
 		"split: executions per boot x steady iterations, of the same time\n"+
-		"level: geometric mean of the executions, ± its %s interval\n", level, d.Assurance, change,
-		d.Assurance, compare.Percent(d.Confidence))
-	fmt.Fprintln(w)
+		"level: geometric mean of the executions, ± its %s t interval, which is what --level asks for;\n"+
+		"  %s\n\n", level, d.Assurance, change, d.Assurance, compare.Percent(d.Confidence),
+		otherIntervals("analyze", "compare"))
 	var unknown remarks
 	for i := range d.Keys {
 		k := &d.Keys[i]
