@@ -75,7 +75,7 @@ func splitText(k *enough.Key) string {
 	if k.Split == nil || !(k.Split.Variance < worth) {
 		return ""
 	}
-	return fmt.Sprintf("; executions of %s have %s of the variance in the same time",
+	return fmt.Sprintf("; executions of %s leave %s of the result's variance in the same time",
 		display.Count(k.Split.Iterations, "steady iteration"), compare.Percent(float64(k.Split.Variance)))
 }
 

@@ -94,7 +94,7 @@ func (v Variation) bottleneck() string {
 	case iterations >= large:
 		text += ": longer executions help"
 	default:
-		text += fmt.Sprintf(": longer executions take away at most %s of the variance",
+		text += fmt.Sprintf(": longer executions take away at most %s of the result's variance",
 			compare.Percent(iterations))
 	}
 	if v.Unit == "boot" && v.Boot == 0 {
