@@ -64,6 +64,7 @@ root builder git make sudo ca-certificates ||
 	skip "cannot create a Debian 12 (is there network?): $(tail -n 1 "$out/builder.log")"
 mkdir -p "$out/builder/usr/local"
 cp -a "$goroot" "$out/builder/usr/local/go"
+cloned=$SECONDS
 git clone -q --no-local . "$out/builder/root/krund"
 chroot "$out/builder" useradd -m -s /bin/bash dev
 echo "dev ALL=(ALL) NOPASSWD: ALL" >"$out/builder/etc/sudoers.d/dev" # its secure_path has no Go
@@ -90,16 +91,14 @@ say "the commands of docs/first-steps.md, in C and in Python"
 as_dev 'export PATH=$PWD/build/bin:$PATH
 sed -n "/^\`\`\`sh/,/^\`\`\`/{/^\`\`\`/!p}" docs/first-steps.md >~/steps
 cd
-start=$SECONDS
-bash -ex ~/steps
-say=$(grep -c "^krunctl" ~/steps)
-echo "fresh-test: first-steps: $say calls of krunctl in $((SECONDS - start)) s"'
+PS4="+ \$((SECONDS + '"$((SECONDS - cloned))"')) s after git clone: " bash -ex ~/steps'
 say "the commands of README.md"
 as_dev 'sed -n "/^## Your own experiment/,/^## On a lab/{/^cp /p;/^build.bin/p}" README.md >~/own
-test "$(wc -l <~/own)" = 13
+test "$(wc -l <~/own)" = 12
 while read -r line; do
 	echo "\$ $line"
-	eval "$line" </dev/null >~/out 2>&1 || [[ $line == *" compare "* ]] || { cat ~/out; exit 1; }
+	eval "$line" </dev/null >~/out 2>&1 || [ $? = 3 ] || # two executions cannot be judged
+		[[ $line == *" compare "* ]] || { cat ~/out; exit 1; }
 done <~/own'
 for target in test release; do
 	say "make $target"
