@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,35 +22,46 @@ func run(points []point) (list []found, clipped []point) {
 	return d.list, d.clipped
 }
 
-// nights is a table of 54 keys without a change of the program, one value a night, as a machine
-// that measures a suite gives it.
+// nights is a table of keys without a change of the program, one value a night, as a machine that
+// measures a suite gives it.
 type nights struct {
 	name   string
 	common float64 // standard deviation that all keys of a night share; each key has 1 % of its own
 	drift  float64 // autocorrelation of each key
 	event  int     // nights that each event of +3 % in 20 of the keys takes; one in 20 nights begins one
+
+	keys       int     // 0: tableKeys
+	share, gap float64 // of the nights in the second of two states, and how far it is, in keyNoise
+	alike      bool    // all keys are in it in the same nights
 }
 
 var nightKinds = []nights{
-	{"independent", 0, 0, 0},
-	{"1 % that all keys share", 0.01, 0, 0},
-	{"correlation 0.3 of neighbors", 0, 0.3, 0},
-	{"correlation 0.5", 0, 0.5, 0},
-	{"correlation 0.8", 0, 0.8, 0},
-	{"events of 1 night", 0, 0, 1},
-	{"events of 2 nights", 0, 0, 2},
-	{"events of 3 nights", 0, 0, 3},
-	{"events of 5 nights", 0, 0, 5},
+	{name: "independent"},
+	{name: "1 % that all keys share", common: 0.01},
+	{name: "correlation 0.3 of neighbors", drift: 0.3},
+	{name: "correlation 0.5", drift: 0.5},
+	{name: "correlation 0.8", drift: 0.8},
+	{name: "events of 1 night", event: 1},
+	{name: "events of 2 nights", event: 2},
+	{name: "events of 3 nights", event: 3},
+	{name: "events of 5 nights", event: 5},
+	{name: "two tight states, 50:50", share: 0.5, gap: 2},
+	{name: "two tight states, 90:10", share: 0.1, gap: 3},
+	{name: "one key, 90:10", share: 0.1, gap: 3, keys: 1},
+	{name: "4 keys that share them, 50:50", share: 0.5, gap: 2, keys: 4, alike: true},
 }
 
 const (
 	tableKeys = 54
 	keyNoise  = 0.01 // standard deviation
+	inState   = 0.2  // of it within a state
 )
 
+func (k nights) size() int { return cmp.Or(k.keys, tableKeys) }
+
 func (k nights) table(r *rand.Rand) (list []Key, edges []int) {
-	keys := make([]Key, tableKeys)
-	drifts := make([][]float64, tableKeys)
+	keys := make([]Key, k.size())
+	drifts := make([][]float64, len(keys))
 	for i := range keys {
 		keys[i] = Key{Name: fmt.Sprint("k", i), Values: make([][]float64, tableNights)}
 		drifts[i] = drifting(k.drift)(r, tableNights)
@@ -63,11 +75,17 @@ func (k nights) table(r *rand.Rand) (list []Key, edges []int) {
 				hit[i] = true
 			}
 		}
-		common := k.common * r.NormFloat64()
+		common, slow := k.common*r.NormFloat64(), 0.0
 		for i := range keys {
 			x := common + keyNoise*drifts[i][v]
 			if event >= 0 && hit[i] {
 				x += 0.03
+			}
+			if k.share > 0 {
+				if i == 0 || !k.alike {
+					slow = float64(number(r.Float64() < k.share))
+				}
+				x = keyNoise * (inState*drifts[i][v] + k.gap*slow)
 			}
 			keys[i].Values[v] = []float64{math.Exp(x)}
 		}
@@ -93,7 +111,8 @@ func TestNights(t *testing.T) {
 	for i := 0; i < len(nightKinds); i += nightStep {
 		k, r := nightKinds[i], source(4001)
 		before, alerts, events, wrong := 0, 0, 0, 0
-		for range nightTables {
+		tables := nightTables * tableKeys / k.size()
+		for range tables {
 			keys, edges := k.table(r)
 			before += separately(keys)
 			h := Of(labels(tableNights), keys, Options{})
@@ -104,10 +123,10 @@ func TestNights(t *testing.T) {
 				}))
 			}
 		}
-		per := func(n int) float64 { return float64(n) / float64(nightTables*tableNights) }
+		per := func(n int) float64 { return float64(n) / float64(tables*tableNights) }
 		t.Logf("%-30s alerts of keys by themselves %.4f per version; now alerts %.4f, events %.4f, of "+
 			"which %.4f where nothing changed", k.name, per(before), per(alerts), per(events), per(wrong))
-		chance := 2 * math.Sqrt(DefaultRate/float64(nightTables*tableNights))
+		chance := 2 * math.Sqrt(DefaultRate/float64(tables*tableNights))
 		must.Be(t, per(wrong) <= DefaultRate+chance, k.name, per(wrong))
 	}
 }
