@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -198,7 +200,7 @@ func (a *app) measureAgain(h *history.History, template string) error {
 		if !ok {
 			continue
 		}
-		file := filepath.Join(filepath.Dir(template), "confirm-"+fileName(before)+"-"+fileName(after)+".toml")
+		file := filepath.Join(filepath.Dir(template), "confirm-"+fileName(before, after)+".toml")
 		dir, ended, err := bisection.Measured(a.fsys, file)
 		if err != nil {
 			return err
@@ -242,16 +244,24 @@ func (a *app) measureAgain(h *history.History, template string) error {
 	return nil
 }
 
-// fileName returns a part of a file's name for a revision.
-func fileName(revision string) string {
-	const most = 12
-	name := strings.Map(func(r rune) rune {
-		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_') {
-			return r
-		}
-		return '_'
-	}, revision)
-	return name[:min(len(name), most)]
+// fileName returns a part of a file's name for two revisions. Others have another one.
+func fileName(before, after string) string {
+	const most, digits = 12, 4
+	plain := func(revision string) string {
+		name := strings.Map(func(r rune) rune {
+			if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_') {
+				return r
+			}
+			return '_'
+		}, revision)
+		return name[:min(len(name), most)]
+	}
+	name := plain(before) + "-" + plain(after)
+	if name == before+"-"+after {
+		return name
+	}
+	sum := sha256.Sum256([]byte(before + "\n" + after))
+	return name + "-" + hex.EncodeToString(sum[:digits])
 }
 
 // values reads what `history --format values` has written, if that is the only argument.

@@ -146,4 +146,11 @@ func TestHistoryConfirm(t *testing.T) {
 	measure(t, r, file)
 	e = event()
 	must.Be(t, e.Verdict == history.ByProgram && e.Again.Low > 1.02 && e.Again.High < 1.06, e, e.Again)
+
+	must.Be(t, fileName("release-2026-10", "release-2026-11") !=
+		fileName("release-2026-27", "release-2026-28"), "two pairs have one file")
+	v.Versions[11].Revision = "r11\"\n[hooks]\nbefore = [[\"/bin/true\", ''']]#"
+	must.Do(t, os.WriteFile(values, must.Get(json.Marshal(v))(t), 0o644))
+	got = ask(text)
+	must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, "cannot be written"), got.stderr)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
@@ -22,6 +23,13 @@ const otherKeys = `["@OTHER_KEYS@"]`
 // build must be where the template says. host is the name of the machine that measures.
 func Confirmation(file, template, before, after string, keys []string, host string) (string, error) {
 	text := strings.NewReplacer(goodPlace, before, candidatePlace, after).Replace(template)
+	// They come from records, and become text of a configuration, and parts of paths.
+	if at := strings.IndexFunc(before+after, func(r rune) bool {
+		return !unicode.IsPrint(r) || strings.ContainsRune("\"'\\@", r)
+	}); at >= 0 || strings.Contains(before, "..") || strings.Contains(after, "..") {
+		return "", fmt.Errorf("the revisions %.100q and %.100q cannot be written into a configuration; "+
+			"leave out the records that name them", before, after)
+	}
 	switch {
 	case !strings.Contains(template, candidatePlace) || !strings.Contains(template, goodPlace):
 		return "", fmt.Errorf("the template needs revision = %q in [arms.%s], revision = %q in [arms.%s], "+
