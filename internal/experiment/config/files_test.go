@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -151,6 +152,11 @@ func TestLoadRefusesOtherFiles(t *testing.T) {
 	} {
 		_, err := config.Load(name, "", doctor.Settings())
 		must.Equal(t, errorText(err), want, "got", err)
+	}
+	if runtime.GOOS == "linux" {
+		must.Do(t, os.Symlink("/proc/version", dir+"/kernel.toml"))
+		_, err := config.Load(dir+"/kernel.toml", "", doctor.Settings())
+		must.Contain(t, errorText(err), "kernel.toml is a file of the kernel", "got", err)
 	}
 	write(t, dir+"/large.toml", strings.Repeat("#\n", 1<<20), 0o644)
 	_, err := config.Load(dir+"/large.toml", "", doctor.Settings())

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"krund/internal/durable/foreign"
 	"krund/internal/durable/trust"
 	"krund/internal/experiment/config/setting"
 )
@@ -47,6 +48,10 @@ func Open(path, hostname string, settings []setting.Descriptor) (*Config, error)
 }
 
 func open(path, hostname string, settings []setting.Descriptor) (*Config, *problems, error) {
+	if err := foreign.Check(path); errors.Is(err, foreign.ErrKernel) { // reading it may never end
+		return nil, nil, fmt.Errorf("configuration: %s is %w; name an experiment's TOML file", path,
+			foreign.ErrKernel)
+	}
 	file, verdict, err := trust.Open(path)
 	if errors.Is(err, trust.ErrNotFile) {
 		return nil, nil, fmt.Errorf("configuration: %s is %w", path, ErrNotFile)
