@@ -52,8 +52,8 @@ func again(t *testing.T, r *rand.Rand, e *Event, effect func(name string) float6
 	return must.Get(compare.OfGroups(g, compare.Options{}))(t), executions
 }
 
-// TestConfirm: of events of one machine that nothing tells apart, those that the machine made are
-// told to nobody after both revisions were measured again, and those of the program are.
+// TestConfirm: after both revisions were measured again, events that the machine caused send no
+// notice, and those that the program caused send one.
 func TestConfirm(t *testing.T) {
 	const keys, nights, from = 8, 45, 30
 	trials := must.Often(3, 20)

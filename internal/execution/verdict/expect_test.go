@@ -158,7 +158,7 @@ func TestJudgeCounted(t *testing.T) {
 		sentence      string
 	}{
 		{time.Second, time.Second, ""},
-		{1200 * time.Millisecond, time.Second, ""}, // a process that nobody waited for
+		{1200 * time.Millisecond, time.Second, ""}, // a process that was not reaped
 		{975 * time.Millisecond, time.Second, ""},  // three ticks
 		{99 * time.Second, 100 * time.Second, ""},
 		{50 * time.Second, 100 * time.Second, "missed 50 %"}, // one of two threads

@@ -164,8 +164,8 @@ type Telling struct {
 	Run
 }
 
-// Take returns something that is to be told now, of one of the schedules, and leases it: nobody
-// else gets it before the lease ends. The error wraps ErrMissing if there is nothing.
+// Take returns the next answer to send for one of the schedules. Until the lease ends, no other
+// call returns it. The error wraps ErrMissing if there is no answer to send.
 func (db *DB) Take(ctx context.Context, schedules []string, lease time.Duration) (t Telling, err error) {
 	places, args := placesOf(schedules)
 	n := len(args)

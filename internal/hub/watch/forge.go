@@ -195,7 +195,8 @@ func (s Schedule) summary(r database.Run) string {
 	return text
 }
 
-// marker is what the hub recognizes its comment on a run by. Nobody else can make it before.
+// marker is the text by which the hub recognizes its own comment on a run. It is an HMAC, so that
+// others cannot write it in advance.
 func marker(token string, r database.Run) string {
 	sum := hmac.New(sha256.New, []byte(token))
 	_, _ = sum.Write([]byte(r.ID)) // it cannot fail
