@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"krund/internal/boot/guard"
@@ -100,13 +101,19 @@ Exit status:
   130  interrupted
 `
 
+// init keeps the main goroutine in the first thread, where the kernel delivers signals first. That
+// thread must not wait for a disk or a file system that does not answer: signals would wait, too.
+func init() { runtime.LockOSThread() }
+
 func main() {
 	child.Stage()                 // never returns in the copy of krund that becomes a benchmark
 	account.Stage()               // never returns in the copy that ends the processes of the account
 	guard.Stage(restoreAfterKill) // never returns in the copy that restores the machine when krund is killed
 	ctx, stop := interruptible(os.Args[1:])
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	code := make(chan int)
+	go func() { code <- run(ctx, os.Args[1:], os.Stdout, os.Stderr) }()
+	os.Exit(<-code)
 }
 
 // run is the krund command as a function, for main and the tests.
