@@ -89,7 +89,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub
 		return err
 	}
 	if p, err := summary.PlanOf(ctx, a.fsys, cfg, path); err == nil && p.Finished == p.SlotsTotal {
-		return a.shipOne(ctx, p.Directory, true) // the hub has not heard of its end
+		return a.shipOne(ctx, p.Directory, true, false) // the hub has not heard of its end
 	}
 	if a.uid == 0 {
 		if begun && a.abandoned(cfg.Experiment.Name) {
@@ -119,7 +119,7 @@ func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub
 // its log tells.
 func (a *app) endedBefore(ctx context.Context, dir string) error {
 	if _, err := a.fsys.Lstat(filepath.Join(dir, "schedule")); err == nil {
-		return a.shipOne(ctx, dir, true)
+		return a.shipOne(ctx, dir, true, false)
 	}
 	why := "the journal of its unit has the reason"
 	if d, err := directory.Open(a.fsys, dir); err == nil {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,11 +27,12 @@ needs to show how far it is. The answer may tell this machine to hold, resume or
 the experiment.
 
 krund runs it after each process execution on a machine that has joined a hub
-("krunctl hub join"), before the machine restarts. It takes at most as long as the
-deadline, and if the hub cannot be reached, the experiment goes on as planned; the
-next shipment sends what is left. Until the hub answers again, it has half a second for
-that after each execution, and the whole deadline every half an hour and after the last
-execution. Sending a record again changes nothing, and nothing is removed here.
+("krunctl hub join"), before the machine restarts. A hub that does not answer within a
+second is left alone: the experiment goes on as planned, and a later shipment sends what
+is left, at last that of the idle machine. One that answers has the deadline for the
+rest, as it has for a person who types this. Where the experiment takes the network down
+(controls.network), its return is waited for, until the deadline. Sending a record again
+changes nothing, and nothing is removed here.
 
 Without an argument it is for the timer of an idle machine, krund-ship.timer: it sends
 what earlier boots could not, asks the hub what to do next, and begins an experiment
@@ -54,16 +57,20 @@ EXAMPLES
 ` + exitHelp
 
 func shipCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var brief bool
+	c := &cobra.Command{
 		Use: "ship [DIR|NAME.toml]", Short: "Send records to the hub", Long: shipHelp,
 		Args: arguments(0, 1, "an experiment's directory or configuration, or nothing"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.shipIdle(contextOf(c))
 			}
-			return a.shipOne(contextOf(c), args[0], false)
+			return a.shipOne(contextOf(c), args[0], false, brief)
 		},
 	}
+	c.Flags().BoolVar(&brief, "brief", false, "")
+	c.Flags().Lookup("brief").Hidden = true // for krund
+	return c
 }
 
 // hub returns the client of this machine's hub, and a context that ends at its deadline.
@@ -85,7 +92,7 @@ func (a *app) hub(ctx context.Context) (context.Context, context.CancelFunc, *ap
 }
 
 // shipOne ships an experiment, and keeps it in the list until the hub has all of it.
-func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
+func (a *app) shipOne(ctx context.Context, arg string, idle, brief bool) error {
 	f, err := experiment.OpenToChange(a.fsys, arg, a.uid)
 	if err != nil {
 		return err
@@ -111,8 +118,11 @@ func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 		progress.Ended, progress.Reason = true, "stopped on the machine"
 	}
 	work := ship.Shipper{Directory: f.Directory, Client: client, Name: name, Progress: progress,
-		Status: a.machineStatus(ctx)}
-	result, err := work.Send(ctx, sysroot.RealClock{}, idle || progress.Ended)
+		Status: a.machineStatus(ctx), Brief: brief}
+	if cfg, err := f.Config(a.host); err == nil && len(cfg.Control("network").List("down")) > 0 {
+		work.Online = carried
+	}
+	result, err := work.Send(ctx, sysroot.RealClock{})
 	if err != nil {
 		return err
 	}
@@ -130,6 +140,14 @@ func (a *app) shipOne(ctx context.Context, arg string, idle bool) error {
 		return nil // there is nothing to stop
 	}
 	return a.follow(f, result.Orders.Request)
+}
+
+// carried reports whether an interface other than the loopback has a carrier.
+func carried() bool {
+	list, err := net.Interfaces()
+	return err != nil || slices.ContainsFunc(list, func(i net.Interface) bool {
+		return i.Flags&(net.FlagRunning|net.FlagLoopback) == net.FlagRunning
+	})
 }
 
 // abandoned reports whether an experiment will not go on by itself, because its unit is disabled:
@@ -159,7 +177,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 			err = known.Remove(dir)
 		case errors.Is(notBegun, fs.ErrNotExist) && joined.IsGiven(dir, a.state): // the hub gives it again
 		default:
-			err = a.shipOne(ctx, dir, true)
+			err = a.shipOne(ctx, dir, true, false)
 		}
 		failed = append(failed, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"time"
 
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
@@ -22,7 +21,6 @@ type Memory struct {
 	Begun      bool              `json:"begun"`      // and was enabled on this machine
 	Deleted    bool              `json:"deleted"`    // and was deleted there: nothing more is sent
 	Config     string            `json:"config"`     // config_hash of what was shipped
-	Silent     time.Time         `json:"silent"`     // when the hub did not answer; the zero time: it did
 	Created    string            `json:"created"`    // of the schedule that was shipped
 	Received   []Range           `json:"received"`
 	Files      map[string]string `json:"files"` // SHA-256 by name

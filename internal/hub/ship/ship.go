@@ -37,6 +37,9 @@ type Shipper struct {
 	Name      string
 	Status    api.Status
 	Progress  api.Progress
+
+	Brief  bool        // an experiment waits: Send gives a hub that does not answer a second only
+	Online func() bool // does the network carry anything? Brief waits for it; nil: it does
 }
 
 // Shipment is what Ship has sent, and what the hub answered.
