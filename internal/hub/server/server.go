@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -55,7 +54,7 @@ type Server struct {
 	// Watch takes the messages of forges; nil: there are none.
 	Watch *watch.Watcher
 
-	hooks     atomic.Int64        // messages of forges that are being received
+	hooks     places              // of messages of forges that are being received
 	receiving sync.Map            // ids of machines of which a request is being received: one of each
 	parsing   chan struct{}       // one for each that is parsed
 	memory    *semaphore.Weighted // see memoryBytes
@@ -302,19 +301,48 @@ type words map[string]string
 
 // hook takes a message of a forge. Anyone may send one; what is not signed is refused.
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) (any, error) {
-	const mostAtOnce, mostBytes = 16, 1 << 20
-	defer s.hooks.Add(-1)
-	if s.hooks.Add(1) > mostAtOnce {
-		return nil, failure{http.StatusTooManyRequests, "too many messages at once; send it again later"}
-	}
+	const mostBytes = 1 << 20
 	if s.Watch == nil {
 		return nil, watch.ErrUnknown
 	}
+	leave := s.hooks.take(http.NewResponseController(w))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))
+	if !leave() {
+		return nil, failure{http.StatusTooManyRequests, "too many messages at once; send it again later"}
+	}
 	if err != nil {
 		return nil, refuse(err)
 	}
 	return words{"status": "received"}, s.Watch.Hook(r.Context(), r.PathValue("name"), r.Header, body)
+}
+
+// places are those of requests that are being received and that nobody has signed yet, the oldest
+// first.
+type places struct {
+	lock sync.Mutex
+	held []*http.ResponseController
+}
+
+// take gives a request a place. If there is none, the oldest one loses its place and is cut off: a
+// sender that stalls keeps out no other one. leave reports whether the request still had its place.
+func (p *places) take(c *http.ResponseController) (leave func() bool) {
+	const most = 16
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if len(p.held) == most {
+		_ = p.held[0].SetReadDeadline(time.Unix(1, 0))
+		p.held = slices.Delete(p.held, 0, 1)
+	}
+	p.held = append(p.held, c)
+	return func() bool {
+		p.lock.Lock()
+		defer p.lock.Unlock()
+		i := slices.Index(p.held, c)
+		if i >= 0 {
+			p.held = slices.Delete(p.held, i, i+1)
+		}
+		return i >= 0
+	}
 }
 
 // action does what is asked for. It returns the document to send, nil if it has sent the answer
