@@ -83,8 +83,8 @@ func shipper(dir, mode string, environ []string) func(context.Context) error {
 	const deadline, output = 11 * time.Minute, 64 << 10
 	return func(ctx context.Context) error {
 		_, err := askKrunctl(ctx, command.Cmd{
-			Argv: []string{"hub", "ship", "--brief", "--", dir}, Env: environ, Timeout: deadline, Output: output,
-			Trust: config.Rule(mode),
+			Argv: []string{"hub", "ship", "--brief", "--", dir}, Env: environ, Timeout: deadline,
+			Output: output, Trust: config.Rule(mode),
 		})
 		return err
 	}
