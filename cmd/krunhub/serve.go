@@ -166,8 +166,9 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
-	config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: h.log, Cache: &rebuild.Cache{
-		DB: h.db, Store: h.store, FS: durable.OS(), Dir: filepath.Join(s.data, "reducing")}}
+	config.Histories = &jobs.Histories{DB: h.db, Krunctl: krunctl(), Log: h.log,
+		Schedules: config.Schedules, Cache: &rebuild.Cache{DB: h.db, Store: h.store, FS: durable.OS(),
+			Dir: filepath.Join(s.data, "reducing")}}
 	config.Store, h.weights = h.store, config.Weights
 	h.watch = &watch.Watcher{DB: h.db, Store: h.store, Log: h.log, Schedules: config.Schedules,
 		Dir: filepath.Join(s.data, "watch"), HTTP: &http.Client{}}
@@ -179,7 +180,7 @@ func (h *hub) open(ctx context.Context, s settings) (err error) {
 func (h *hub) run(ctx context.Context, s settings, stdout io.Writer) error {
 	view := pages.New(ctx, pages.Options{DB: h.db, Store: h.store, Log: h.log,
 		Dir: filepath.Join(s.data, "experiments"), Krunctl: krunctl(), Weights: h.weights,
-		Secure: s.tlsProxy})
+		Secure: s.tlsProxy, Schedules: h.watch.Schedules})
 	login, err := server.ReadLogin(durable.OS(), filepath.Join(s.data, "login.toml"))
 	if err != nil {
 		return err

@@ -21,7 +21,21 @@ type Event struct {
 	Created    time.Time   `json:"created"`
 	Updated    time.Time   `json:"updated"`
 
+	Again Again `json:"again,omitzero"` // before people are told of it
+
 	Owner string `json:"experiment_owner"` // of the experiment; "" none; not stored
+}
+
+// Again is how an event is measured again before people are told of it. The zero value: they know.
+type Again struct {
+	Untold bool `json:"untold"` // nobody was told, because nothing is known that is worth it
+	// Before and After are the revisions that Machines measure again; "": nothing is.
+	Before   string   `json:"before,omitempty"`
+	After    string   `json:"after,omitempty"`
+	Machines []string `json:"machines,omitempty"`
+	// Shown and ShownBy are the verdict and its evidence when that has ended; "": it has not.
+	Shown   string `json:"verdict,omitempty"`
+	ShownBy string `json:"evidence,omitempty"`
 }
 
 // Finding is what a history says of an event. Versions are labels; see history.Event.
@@ -70,7 +84,7 @@ const openStates = `('new', 'acknowledged', 'confirmed')`
 // selectEvents begins a query of events; keys is a column, or '[]' without them.
 func selectEvents(keys string) string {
 	return `SELECT e.id, e.name, e.machine, e.verdict, e.experiment, e.finding, ` + keys + `, e.present,
-		e.state, e.assignee, e.note, e.link, e.muted, e.reason, e.created, e.updated, COALESCE(x.owner, '')
+		e.state, e.assignee, e.note, e.link, e.muted, e.reason, e.created, e.updated, e.again, COALESCE(x.owner, '')
 		FROM events e LEFT JOIN experiments x ON x.id = e.experiment `
 }
 
@@ -113,20 +127,16 @@ func (db *DB) OpenEvents(ctx context.Context) ([]Count, error) {
 
 // Event returns an event; the error wraps ErrMissing if there is none. tx may be nil.
 func (db *DB) Event(ctx context.Context, tx *sql.Tx, id string) (Event, error) {
-	var from querier = db.Read
-	if tx != nil {
-		from = tx
-	}
-	return find[Event](ctx, from, "event "+id, selectEvents(`e.keys`)+`WHERE e.id = $1`, id)
+	return find[Event](ctx, db.in(tx), "event "+id, selectEvents(`e.keys`)+`WHERE e.id = $1`, id)
 }
 
 // PutEvent adds an event, or replaces what was found of it. What people have said of it stays.
 func (db *DB) PutEvent(ctx context.Context, tx *sql.Tx, e Event) error {
 	return exec(ctx, tx, "store an event", `INSERT INTO events (id, name, machine, verdict, experiment, finding,
-		keys, present, muted, created, updated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
+		keys, present, muted, created, updated, again) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)
 		ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, finding = excluded.finding,
-		keys = excluded.keys, present = excluded.present`, e.ID, e.Name, e.Machine, e.Verdict, e.Experiment,
-		e.Finding, e.Keys, e.Present, e.Muted, db.now())
+		keys = excluded.keys, present = excluded.present, again = excluded.again`, e.ID, e.Name, e.Machine,
+		e.Verdict, e.Experiment, e.Finding, e.Keys, e.Present, e.Muted, db.now(), e.Again)
 }
 
 // SetTriage stores the triage of an event, and logs what changes.

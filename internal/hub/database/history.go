@@ -41,7 +41,7 @@ func (db *DB) PutPoints(ctx context.Context, tx *sql.Tx, x Experiment, points []
 	if _, err := run(ctx, tx, "store the values of experiment "+x.ID, all...); err != nil {
 		return err
 	}
-	return touch(ctx, tx, x.Name)
+	return db.Touch(ctx, tx, x.Name)
 }
 
 // Points returns the points of the experiments of a name, in the order of the versions: the newest

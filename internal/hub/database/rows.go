@@ -116,6 +116,14 @@ func (d document) Scan(from any) error {
 	return fmt.Errorf("%T is no JSON", from)
 }
 
+// in returns what queries in a transaction; without one, of what is stored.
+func (db *DB) in(tx *sql.Tx) querier {
+	if tx == nil {
+		return db.Read
+	}
+	return tx
+}
+
 // querier is a database or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

@@ -26,8 +26,8 @@ type History struct {
 	Changed, Found       int64  // they differ if values have changed since
 }
 
-// touch notes that the values of a name have changed.
-func touch(ctx context.Context, tx *sql.Tx, name string) error {
+// Touch notes that the values of a name have changed.
+func (db *DB) Touch(ctx context.Context, tx *sql.Tx, name string) error {
 	return exec(ctx, tx, "note that history "+name+" has changed", `INSERT INTO histories (name) VALUES ($1)
 		ON CONFLICT (name) DO UPDATE SET changed = histories.changed + 1`, name)
 }

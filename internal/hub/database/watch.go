@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -12,7 +14,7 @@ type Run struct {
 	Seq      int64     `json:"-"`
 	ID       string    `json:"id"` // of its experiment, too
 	Schedule string    `json:"schedule"`
-	Cause    string    `json:"cause"` // commit REVISION, night DATE or comment ID: one run for each
+	Cause    string    `json:"cause"` // what began it, see RunCause: one run for each
 	Revision string    `json:"revision,omitempty"`
 	Base     string    `json:"base,omitempty"`   // what it is compared with
 	Change   int64     `json:"change,omitempty"` // number of the pull or merge request
@@ -23,7 +25,13 @@ type Run struct {
 	Text     string    `json:"text,omitempty"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
+	// Machine measures it again because of an event; "": it is of the schedule, which has a target.
+	Machine string `json:"machine,omitempty"`
 }
+
+// RunCause returns what begins a run: "commit REVISION", "night DATE", "comment ID",
+// "again BEFORE AFTER MACHINE", or "bisect EVENT STEP".
+func RunCause(words ...any) string { return strings.TrimSpace(fmt.Sprintln(words...)) }
 
 // The states of a run.
 const (
@@ -34,7 +42,7 @@ const (
 )
 
 const runColumns = `seq, id, schedule, cause, revision, base, change, asked, words, state, verdict, text,
-	created, updated`
+	created, updated, machine`
 
 // Watched is how far a repository was looked at.
 type Watched struct {
@@ -68,9 +76,10 @@ func (db *DB) SetWatched(ctx context.Context, tx *sql.Tx, schedule string, w Wat
 // AddRun adds a run unless there is one of this schedule and cause.
 func (db *DB) AddRun(ctx context.Context, tx *sql.Tx, r Run) error {
 	return exec(ctx, tx, "store a run", `INSERT INTO runs (id, schedule, cause, revision, base, change, asked,
-		words, state, verdict, text, created, updated)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12) ON CONFLICT DO NOTHING`, r.ID, r.Schedule,
-		r.Cause, r.Revision, r.Base, r.Change, r.Asked, r.Words, r.State, r.Verdict, r.Text, db.now())
+		words, state, verdict, text, created, updated, machine)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13) ON CONFLICT DO NOTHING`, r.ID,
+		r.Schedule, r.Cause, r.Revision, r.Base, r.Change, r.Asked, r.Words, r.State, r.Verdict, r.Text,
+		db.now(), r.Machine)
 }
 
 // SetRun stores a run if its state is still before; else the error wraps ErrMissing. What is to be
@@ -93,6 +102,14 @@ func (db *DB) Run(ctx context.Context, id string) (Run, error) {
 	return find[Run](ctx, db.Read, "run "+id, `SELECT `+runColumns+` FROM runs WHERE id = $1`, id)
 }
 
+// RunsOf returns the runs of a schedule whose cause begins with some words, the oldest first.
+// tx may be nil.
+func (db *DB) RunsOf(ctx context.Context, tx *sql.Tx, schedule string, words ...any) ([]Run, error) {
+	cause := RunCause(words...) + " "
+	return list[Run](ctx, db.in(tx), `SELECT `+runColumns+` FROM runs WHERE schedule = $1
+		AND SUBSTR(cause, 1, $2) = $3 ORDER BY seq`, schedule, len(cause), cause)
+}
+
 // Runs returns at most limit runs, the newest first; those of one schedule unless it is "".
 func (db *DB) Runs(ctx context.Context, schedule string, skip, limit int) ([]Run, error) {
 	return list[Run](ctx, db.Read, `SELECT `+runColumns+` FROM runs WHERE $1 = '' OR schedule = $1
@@ -108,7 +125,7 @@ func (db *DB) OpenRuns(ctx context.Context, schedule string) ([]Run, error) {
 // LastMeasured returns the revision of a schedule's branch that was measured last; "": none.
 func (db *DB) LastMeasured(ctx context.Context, schedule string) (string, error) {
 	revision, err := first[string](ctx, db.Read, `SELECT revision FROM runs WHERE schedule = $1
-		AND change = 0 AND state = 'ended' AND verdict IN ('first', 'worse', 'better', 'same', 'unclear')
+		AND change = 0 AND machine = '' AND state = 'ended' AND verdict IN ('first', 'worse', 'better', 'same', 'unclear')
 		ORDER BY seq DESC LIMIT 1`, schedule)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -181,7 +198,7 @@ func (db *DB) Take(ctx context.Context, schedules []string, lease time.Duration)
 			return err
 		}
 		t, err = find[Telling](ctx, tx, "what is to be told", `SELECT o.seq, o.kind, o.tries, r.seq, r.id, r.schedule,
-			r.cause, r.revision, r.base, r.change, r.asked, r.words, r.state, r.verdict, r.text, r.created, r.updated
+			r.cause, r.revision, r.base, r.change, r.asked, r.words, r.state, r.verdict, r.text, r.created, r.updated, r.machine
 			FROM outbox o JOIN runs r ON r.id = o.run WHERE o.seq = $1`, seq)
 		return err
 	})

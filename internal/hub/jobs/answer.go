@@ -18,7 +18,7 @@ import (
 
 // answerOf says what an experiment has shown: how its arms differ or, without arms, how fast its
 // keys are. dir has its records. What cannot be compared has no answer.
-func (s Histories) answerOf(ctx context.Context, name, dir string, points []database.Point) (
+func (s Histories) answerOf(ctx context.Context, id, name, dir string, points []database.Point) (
 	a database.Answer, err error) {
 	const most = 1000 // bytes of the sentence
 	versions := map[string]bool{}
@@ -35,7 +35,10 @@ func (s Histories) answerOf(ctx context.Context, name, dir string, points []data
 			r.Before.Name, r.After.Name = name, name // not the directory's
 			a.Text = report.CompareAnswer(r)
 			var text []byte
-			text, err = json.Marshal(shortened(r))
+			var again bool
+			if again, err = s.isAgain(ctx, id); err == nil {
+				text, err = json.Marshal(shortened(r, again))
+			}
 			a.Comparison = string(text)
 		}
 	}
@@ -59,15 +62,30 @@ func (s Histories) compared(ctx context.Context, dir string) (*compare.Result, e
 	return &r, nil
 }
 
-// shortened leaves out what the picture of the effects does not show.
-func shortened(r *compare.Result) *compare.Result {
+// isAgain reports whether an experiment measures an event again.
+func (s Histories) isAgain(ctx context.Context, id string) (bool, error) {
+	r, err := s.DB.Run(ctx, id)
+	if errors.Is(err, database.ErrMissing) {
+		err = nil
+	}
+	return r.Machine != "", err
+}
+
+// shortened leaves out what the picture of the effects does not show. What events need has their
+// executions.
+func shortened(r *compare.Result, again bool) *compare.Result {
 	const most = 50 // keys
 	short := *r
 	short.Changes = nil
 	for _, c := range report.ByVerdict(r) {
 		if len(short.Changes) < most && len(c.Key) <= mostLabel {
-			short.Changes = append(short.Changes, compare.Change{Key: c.Key, OnlyIn: c.OnlyIn,
-				Verdict: c.Verdict, Steady: c.Steady, Null: c.Null})
+			one := compare.Change{Key: c.Key, OnlyIn: c.OnlyIn, Verdict: c.Verdict, Steady: c.Steady,
+				Null: c.Null}
+			if again {
+				one.Base, one.Level, one.Reason = c.Base, c.Level, display.Clip(c.Reason, mostLabel)
+				one.ExecutionsBefore, one.ExecutionsAfter = c.ExecutionsBefore, c.ExecutionsAfter
+			}
+			short.Changes = append(short.Changes, one)
 		}
 	}
 	short.Calibration, short.Warnings = nil, nil

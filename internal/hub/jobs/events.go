@@ -46,7 +46,7 @@ func (s Histories) find(ctx context.Context, of database.History, insert insert)
 		if err != nil || !stored || len(series) == 0 {
 			return err
 		}
-		return s.events(ctx, tx, of.Name, eventsOf(of.Name, h, with), insert)
+		return s.events(ctx, tx, of.Name, h, eventsOf(of.Name, h, with), insert)
 	})
 }
 
@@ -99,11 +99,11 @@ func eventsOf(name string, h *history.History, with map[[2]string]string) []data
 	return list
 }
 
-// events stores the events of a name, and notifies of those of which nothing was told before. An
-// event is the one that was stored with most of its changes: the first version with which a change
-// was found never changes, what belongs together may.
-func (s Histories) events(ctx context.Context, tx *sql.Tx, name string, found []database.Event,
-	insert insert) error {
+// events stores the events of a name, and notifies of those of which nothing was told before. found
+// are those of h. An event is the one that was stored with most of its changes: the first version
+// with which a change was found never changes, what belongs together may.
+func (s Histories) events(ctx context.Context, tx *sql.Tx, name string, h *history.History,
+	found []database.Event, insert insert) error {
 	stored, err := s.DB.EventsOf(ctx, tx, name)
 	if err != nil {
 		return err
@@ -112,7 +112,12 @@ func (s Histories) events(ctx context.Context, tx *sql.Tx, name string, found []
 	if err != nil {
 		return err
 	}
-	for _, e := range match(stored, found, told) {
+	for i, e := range match(stored, found, told) {
+		if i < len(found) {
+			if err := s.again(ctx, tx, h, &h.Events[i], &e); err != nil {
+				return err
+			}
+		}
 		if err := s.DB.PutEvent(ctx, tx, e.Event); err != nil {
 			return err
 		}
@@ -134,7 +139,7 @@ type matched struct {
 }
 
 // match gives the events that were found the ids of those that are stored, and adds those that are
-// no longer found. told are changes that people know.
+// no longer found at the end. told are changes that people know.
 func match(stored, found []database.Event, told []database.ToldChange) []matched {
 	knows := map[string][]int{} // indexes of stored, by change
 	taken := map[string]bool{}  // ids
@@ -168,7 +173,7 @@ func match(stored, found []database.Event, told []database.ToldChange) []matched
 		}
 		if best >= 0 {
 			used[best] = true
-			m.ID = stored[best].ID
+			m.ID, m.Again = stored[best].ID, stored[best].Again
 		} else if m.ID = eventID(&e); taken[m.ID] {
 			m.ID = access.NewID() // of one that was divided
 		}

@@ -17,6 +17,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/hub/database"
 	"krund/internal/hub/rebuild"
+	"krund/internal/hub/watch"
 	"krund/internal/machine/command"
 )
 
@@ -28,7 +29,9 @@ type Histories struct {
 	DB      *database.DB
 	Cache   *rebuild.Cache // its directory is for this only
 	Krunctl string         // the program that reduces executions to values
-	Log     *slog.Logger
+	// Schedules that can build revisions, whose events are measured again.
+	Schedules []watch.Schedule
+	Log       *slog.Logger
 }
 
 // reduceEvery is how often experiments are looked for that have ended: their pages have no result
@@ -132,6 +135,12 @@ func (s Histories) reduce(ctx context.Context, x database.Experiment) error {
 	if answer.Levels, err = levelsOf(points); err != nil {
 		return err
 	}
+	switch again, err := s.isAgain(ctx, x.ID); {
+	case err != nil:
+		return err
+	case again:
+		points = nil // it is no night: its versions are none that follow each other
+	}
 	return s.DB.Update(ctx, func(tx *sql.Tx) error {
 		if err := s.DB.PutPoints(ctx, tx, x, points, why); err != nil {
 			return err
@@ -152,7 +161,7 @@ func (s Histories) read(ctx context.Context, x database.Experiment) (points []da
 	if points, err = s.points(ctx, x, dir); err != nil {
 		points = nil
 	}
-	answer, failed := s.answerOf(ctx, x.Name, dir, points)
+	answer, failed := s.answerOf(ctx, x.ID, x.Name, dir, points)
 	return points, answer, errors.Join(err, failed, s.tables(ctx, x, dir))
 }
 

@@ -3,6 +3,7 @@ package pages
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
+	"krund/internal/hub/watch"
 )
 
 const mostEvents = 50 // of a list
@@ -117,6 +119,7 @@ type EventPage struct {
 	Again   bool            `json:"-"`                // it can be measured again by a click
 	Mutes   bool            `json:"-"`                // the user may mute it
 	Bisect  string          `json:"bisect,omitempty"` // arguments of krunctl bisect; "" without revisions
+	Finds   bool            `json:"-"`                // the hub finds the commit by a click
 }
 
 func (p *Pages) event(r *http.Request, f Frame) (any, error) {
@@ -136,10 +139,13 @@ func (p *Pages) event(r *http.Request, f Frame) (any, error) {
 	if err == nil {
 		page.Tested, page.Again = experimentLink(x.ID, x.Name), x.Bundle != "" && f.Writes
 	}
-	if before, ok := revision(e.Before); ok {
-		if after, ok := revision(e.Last); ok && before != after {
-			page.Bisect = before + " " + after
+	if before, after, ok := ends(e); ok {
+		page.Bisect = before + " " + after
+		steps, err := p.db.RunsOf(r.Context(), nil, e.Name, "bisect", e.ID)
+		if err != nil {
+			return nil, err
 		}
+		page.Finds = f.Writes && len(steps) == 0 && p.bisects(e)
 	}
 	for _, k := range e.Keys[:min(len(e.Keys), mostPictures)] {
 		show := HistoryPage{Name: e.Name, Key: k.Key, Machine: e.Machine}
@@ -163,6 +169,64 @@ var revisionName = regexp.MustCompile(`^[0-9A-Za-z_./]{1,40}$`)
 func revision(label string) (string, bool) {
 	label, _, _ = strings.Cut(label, " (")
 	return label, revisionName.MatchString(label)
+}
+
+// ends returns the revisions between which an event happened; ok is false if they are not known.
+func ends(e database.Event) (before, after string, ok bool) {
+	if e.Again.Before != "" {
+		return e.Again.Before, e.Again.After, true
+	}
+	before, known := revision(e.Before)
+	after, ok = revision(e.Last)
+	return before, after, known && ok && before != after
+}
+
+// bisects reports whether the hub can find the commit of an event: it builds revisions of its name.
+func (p *Pages) bisects(e database.Event) bool {
+	_, _, ok := ends(e)
+	return ok && e.Present && e.Verdict != "machine" && watch.Rebuilds(p.builds, e.Name)
+}
+
+// bisect begins to look for the commit of an event, once.
+func (p *Pages) bisect(r *http.Request, tx *sql.Tx) (string, error) {
+	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	if err != nil {
+		return "", err
+	}
+	if !p.bisects(e) {
+		return "", problem{http.StatusConflict, "The hub cannot find the commit: no [[schedule]] with " +
+			"again = \"...\" builds its revisions, or it was the machine."}
+	}
+	address := "/events/" + e.ID
+	steps, err := p.db.RunsOf(r.Context(), tx, e.Name, "bisect", e.ID)
+	if err != nil || len(steps) > 0 {
+		return address, err
+	}
+	before, after, _ := ends(e)
+	if err := p.db.AddRun(r.Context(), tx, watch.BisectRun(&e, before, after)); err != nil {
+		return "", err
+	}
+	return address, p.db.AddAct(r.Context(), tx, e.ID, access.From(r.Context()).Name,
+		"bisection begun: between "+before+" and "+after)
+}
+
+// Bisection says where a bisection is found that was begun.
+type Bisection struct {
+	Event string `json:"event"` // its address in the API
+}
+
+func (p *Pages) bisectJSON(w http.ResponseWriter, r *http.Request) {
+	err := p.db.Update(r.Context(), func(tx *sql.Tx) error {
+		_, err := p.bisect(r, tx)
+		return err
+	})
+	if err != nil {
+		p.refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", media[".json"])
+	// The client may have gone.
+	_ = json.NewEncoder(w).Encode(Bisection{"/api/v1/events/" + r.PathValue("id")})
 }
 
 // mayMuteEvent reports whether someone may mute an event: the owner of the experiment with which it

@@ -27,6 +27,7 @@ import (
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
+	"krund/internal/hub/watch"
 	"krund/rig/must"
 )
 
@@ -512,6 +513,29 @@ func TestBisectCommand(t *testing.T) {
 	page := EventPage{Bisect: "v1 v2"}
 	page.Writes, page.Machine = true, "m;reboot"
 	must.Contain(t, render(t, page), "bisect v1 v2 --to &#39;m;reboot&#39; ...")
+}
+
+// TestBisectAction: where the hub builds the revisions of an event, a click begins to look for its
+// commit, once; elsewhere the page has no such button.
+func TestBisectAction(t *testing.T) { onEach(t, testBisectAction) }
+
+func testBisectAction(t *testing.T, h *testHub) {
+	h.putHistory()
+	h.posts(post{anna, "/events/v1/bisect", "", http.StatusConflict})
+	_, text := h.get("/events/v1")
+	must.Be(t, !strings.Contains(text, "Find the commit"), text)
+	h.builds = []watch.Schedule{{Name: "sorting", Again: "/again.toml"}}
+	_, text = h.get("/events/v1")
+	must.Contain(t, text, "Find the commit")
+	for range 2 {
+		response, answer := h.do(http.MethodPost, "/api/v1/events/v1/bisect", nil)
+		must.Equal(t, response.StatusCode, http.StatusOK, answer)
+		must.Contain(t, answer, "/api/v1/events/v1")
+	}
+	runs := must.Get(h.db.OpenRuns(t.Context(), "sorting"))(t)
+	must.Be(t, len(runs) == 1 && runs[0].Base == "v19" && runs[0].Machine == "bench-1", runs)
+	_, text = h.get("/events/v1")
+	must.Be(t, !strings.Contains(text, "Find the commit") && strings.Contains(text, "bisection begun"), text)
 }
 
 // TestTriage: a user says what an event is, its owner and an admin mute it, and what was changed is

@@ -19,6 +19,7 @@ import (
 	"krund/internal/hub/jobs"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
+	"krund/internal/hub/watch"
 )
 
 // Pages answers browsers. Its routes are in [Pages.Routes].
@@ -33,6 +34,7 @@ type Pages struct {
 
 	secure  bool
 	weights jobs.Weights
+	builds  []watch.Schedule // of which revisions can be built
 
 	mu    sync.Mutex
 	noise map[string]string // summary of each noise certificate, by the hash of its blob
@@ -48,12 +50,15 @@ type Options struct {
 	Krunctl string // the program that makes the reports
 	Secure  bool   // browsers come by TLS, also if a request does not
 	Weights jobs.Weights
+	// Schedules that can build revisions, between which commits can be found.
+	Schedules []watch.Schedule
 }
 
 // New returns the pages. ctx ends their background work.
 func New(ctx context.Context, o Options) *Pages {
 	p := &Pages{db: o.DB, store: o.Store, log: o.Log, secure: o.Secure, weights: o.Weights,
-		noise: map[string]string{}}
+		builds: o.Schedules,
+		noise:  map[string]string{}}
 	p.live = newLive(ctx, o.DB, o.Log)
 	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})
 	return p
@@ -104,6 +109,7 @@ func (p *Pages) Routes() []Route {
 		{"POST /events/{id}", access.User, p.change(p.triage)},
 		{"POST /events/{id}/mute", access.User, p.change(p.muteEvent)},
 		{"POST /events/{id}/again", access.User, p.change(p.again)},
+		{"POST /events/{id}/bisect", access.User, p.change(p.bisect)},
 		{"POST /alerts/{id}/mute", access.User, p.change(p.mute)},
 		{"POST /alerts/{id}/unmute", access.User, p.change(p.unmute)},
 		{"POST /tokens", access.User, p.try(p.makeToken)},
@@ -164,6 +170,8 @@ func (p *Pages) Operations() []Operation {
 	list = append(list, Operation{Route{"GET /api/v1/runs", access.Reader, p.document(p.runs)},
 		"revisions that the hub measures by itself, the newest first", []string{"schedule", "skip"}, nil,
 		Runs{}})
+	list = append(list, Operation{Route{"POST /api/v1/events/{id}/bisect", access.User, p.bisectJSON},
+		"find the commit that made an event; its acts say what was found", nil, nil, Bisection{}})
 	list = append(list, Operation{Route{"GET /api/v1/tokens", access.Reader, p.document(p.tokens)},
 		"the tokens that who asks may see", []string{"made", "after"}, nil, Tokens{}})
 	return list

@@ -121,7 +121,7 @@ func samples(text string) map[string]any {
 			[]EventRow{program, event}, "/events?skip=50"},
 		"no-events": Events{Frame: live("Events", "events")},
 		"event": EventPage{live(text, "events"), event, database.EventStates, []template.HTML{graph},
-			[]database.Act{{At: now, Who: text, Text: text}}, experiment, true, true, "a b"},
+			[]database.Act{{At: now, Who: text, Text: text}}, experiment, true, true, "a b", false},
 		"tokens": Tokens{frame("Tokens", "tokens"), []Token{
 			{database.Token{Hash: "t1", Makes: 2, Owner: text, Label: text, Role: "user",
 				Created: now.Add(-time.Hour)}, false},

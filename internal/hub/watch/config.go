@@ -35,12 +35,15 @@ type Schedule struct {
 	// Experiment is the path of its configuration, which finds what was built in builds/base and
 	// builds/new beside it; {base} and {new} in it are the revisions.
 	Experiment string
-	To         string // a machine or a pool
-	Machines   int64
-	Priority   int64
-	Owner      string // of the experiments; "": nobody, admins may change them
-	Keep       int    // artifacts
-	Answer     Answer
+	// Again is the same for what measures events of the history again, before people are told of
+	// them: it has a null arm; "": people are told at once, and nothing can be bisected.
+	Again    string
+	To       string // a machine or a pool
+	Machines int64
+	Priority int64
+	Owner    string // of the experiments; "": nobody, admins may change them
+	Keep     int    // artifacts
+	Answer   Answer
 }
 
 // Answer is where the hub answers.
@@ -65,6 +68,7 @@ type File struct {
 	Build      []string `toml:"build"`
 	Timeout    string   `toml:"timeout"`
 	Experiment string   `toml:"experiment"`
+	Again      string   `toml:"again"`
 	To         string   `toml:"to"`
 	Machines   int64    `toml:"machines"`
 	Priority   int64    `toml:"priority"`
@@ -93,7 +97,7 @@ func (f File) Schedule() (Schedule, error) {
 	a := f.Answer
 	s := Schedule{Name: f.Name, Repository: f.Repository, Branch: f.Branch, Every: cmp.Or(f.Every, "commit"),
 		Missed: cmp.Or(f.Missed, "skip"), Build: f.Build, Timeout: usualTime, Experiment: f.Experiment,
-		To:       f.To,
+		Again: f.Again, To: f.To,
 		Machines: cmp.Or(f.Machines, 1), Priority: f.Priority, Owner: f.Owner, Keep: cmp.Or(f.Keep, keep),
 		Answer: Answer{Forge: a.Forge, API: strings.TrimRight(cmp.Or(a.API, forges()[a.Forge]), "/"),
 			Project: a.Project, Token: a.Token, App: a.App, Install: a.Installation, Secret: a.Secret,
@@ -137,6 +141,7 @@ func (s Schedule) check() error {
 				`"{repository}", "{ref}", "{revision}", "{directory}"]`},
 		{s.Timeout > 0 && s.Timeout <= longest, `timeout (of the build): write up to "12h"`},
 		{filepath.IsAbs(s.Experiment), `experiment: write the absolute path of the configuration`},
+		{s.Again == "" || filepath.IsAbs(s.Again), `again: write the absolute path of a configuration`},
 		{api.ValidMachine(s.To), `to: write the name of a machine or a pool`},
 		{s.Machines > 0, `machines: write how many share it, from 1`},
 		{s.Owner == "" || api.ValidName(s.Owner), `owner: write the name of a user`},
@@ -155,6 +160,11 @@ func (s Schedule) check() error {
 		}
 	}
 	return nil
+}
+
+// Rebuilds reports whether one of the schedules says how events of a name are measured again.
+func Rebuilds(all []Schedule, name string) bool {
+	return slices.ContainsFunc(all, func(s Schedule) bool { return s.Name == name && s.Again != "" })
 }
 
 // timeOfDay returns the time after midnight at which nights begin; ok is false if it is no time.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,15 +104,19 @@ func (w *Watcher) Step(ctx context.Context, s Schedule) (bool, error) {
 	for i, r := range runs {
 		var err error
 		before := r.State
-		switch r.State {
-		case database.RunAsked:
+		switch {
+		case r.State == database.RunAsked:
 			if !w.early(r.ID) {
 				err = w.permit(ctx, s, &r)
 			}
-		case database.RunMeasuring:
+		case r.State == database.RunMeasuring:
 			err = w.conclude(ctx, s, &r)
-			measuring = measuring || r.State == before
-		case database.RunWaiting: // those that a person waits for first
+			measuring = measuring || r.State == before && r.Machine == ""
+		case r.Machine != "": // it waits for no other one
+			if err = w.begin(ctx, s, runs, r); err == nil {
+				did = true
+			}
+		case r.State == database.RunWaiting: // those that a person waits for first
 			if next < 0 || runs[next].Change == 0 && (r.Change > 0 || s.Missed == "skip") {
 				next = i
 			}
@@ -188,6 +193,12 @@ func (w *Watcher) look(ctx context.Context, s Schedule) error {
 	})
 }
 
+// Names of the first two arms of an experiment.
+const (
+	BaseArm = "base"
+	NewArm  = "new"
+)
+
 // What a run has shown.
 const (
 	First   = "first"  // there was nothing to compare it with
@@ -210,7 +221,8 @@ func (w *Watcher) end(ctx context.Context, s Schedule, r *database.Run, verdict,
 	r.State, r.Verdict, r.Text = database.RunEnded, verdict, display.Clip(display.PlainLine(text),
 		display.MaxMessage)
 	var tell []string
-	if s.Answer.Forge != "" && verdict != First && verdict != Skipped && verdict != Refused {
+	if s.Answer.Forge != "" && r.Machine == "" && verdict != First && verdict != Skipped &&
+		verdict != Refused {
 		if r.Revision != "" {
 			tell = append(tell, "check")
 		}
@@ -218,20 +230,36 @@ func (w *Watcher) end(ctx context.Context, s Schedule, r *database.Run, verdict,
 			tell = append(tell, "comment")
 		}
 	}
-	return w.DB.Update(ctx, func(tx *sql.Tx) error { return w.DB.SetRun(ctx, tx, *r, before, tell...) })
+	next, err := w.bisected(ctx, s, *r)
+	if err != nil {
+		return err
+	}
+	return w.DB.Update(ctx, func(tx *sql.Tx) error {
+		err := w.DB.SetRun(ctx, tx, *r, before, tell...)
+		if err == nil && r.Machine != "" { // its event is looked at again
+			err = w.DB.Touch(ctx, tx, s.Name)
+		}
+		if err == nil && next != nil {
+			err = next(tx)
+		}
+		return err
+	})
 }
 
 // begin builds what a run compares, and submits its experiment.
 func (w *Watcher) begin(ctx context.Context, s Schedule, all []database.Run, r database.Run) error {
-	if s.Missed == "skip" && r.Change == 0 {
+	if s.Missed == "skip" && r.Change == 0 && r.Machine == "" {
 		for _, old := range all {
-			if old.State == database.RunWaiting && old.Change == 0 && old.Seq < r.Seq {
+			if old.State == database.RunWaiting && old.Change == 0 && old.Machine == "" && old.Seq < r.Seq {
 				if err := w.end(ctx, s, &old, Skipped,
 					"revision "+short(r.Revision)+" was measured instead"); err != nil {
 					return err
 				}
 			}
 		}
+	}
+	if r.Machine != "" {
+		s.Experiment, s.To, s.Machines = s.Again, r.Machine, 1
 	}
 	if err := w.DB.Update(ctx, func(tx *sql.Tx) error {
 		_, err := w.target(ctx, tx, s)
@@ -240,7 +268,7 @@ func (w *Watcher) begin(ctx context.Context, s Schedule, all []database.Run, r d
 		return err
 	}
 	ref := s.ref(r.Change)
-	if r.Change == 0 {
+	if r.Change == 0 && r.Machine == "" {
 		last, err := w.DB.LastMeasured(ctx, s.Name)
 		if err != nil {
 			return err
@@ -260,7 +288,7 @@ func (w *Watcher) begin(ctx context.Context, s Schedule, all []database.Run, r d
 		return err
 	case r.Base == "":
 		return w.end(ctx, s, &r, First, "it is the first one: the next one is compared with it")
-	case old == built && s.Every == "commit":
+	case old == built && (s.Every == "commit" && r.Machine == "" || strings.HasPrefix(r.Cause, "again ")):
 		return w.end(ctx, s, &r, Same, "it was not measured: what was built is the same as of "+
 			short(r.Base)+", byte for byte")
 	}
@@ -327,7 +355,7 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 	defer os.RemoveAll(dir) //nolint:errcheck // the next start removes it, too
 	beside := filepath.Dir(s.Experiment)
 	var copies []bundle.Copy
-	for name, hash := range map[string]string{"base": base, "new": new} {
+	for name, hash := range map[string]string{BaseArm: base, NewArm: new} {
 		to := filepath.Join(dir, name)
 		content, err := w.Store.Get(ctx, hash)
 		if err == nil {
@@ -374,7 +402,7 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 		}
 		r.State = database.RunMeasuring
 		var tell []string
-		if s.Answer.Forge != "" {
+		if s.Answer.Forge != "" && r.Machine == "" {
 			tell = []string{"begun"}
 		}
 		return w.DB.SetRun(ctx, tx, r, database.RunWaiting, tell...)
@@ -400,13 +428,22 @@ func (s Schedule) contents(r database.Run, copies []bundle.Copy) (*bundle.Conten
 		return nil, err
 	}
 	text = []byte(strings.NewReplacer("{base}", r.Base, "{new}", r.Revision).Replace(string(text)))
-	cfg, err := config.Parse(filepath.Join(filepath.Dir(s.Experiment), s.Name+".toml"), text, s.To,
+	name := s.Name
+	if r.Machine != "" {
+		name += "-again" // it is no night of the history
+	}
+	cfg, err := config.Parse(filepath.Join(filepath.Dir(s.Experiment), name+".toml"), text, s.To,
 		doctor.Settings())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Experiment, err)
 	}
-	if len(cfg.Arms) < 2 || cfg.Arms[0].Name != "base" || cfg.Arms[1].Name != "new" {
+	if len(cfg.Arms) < 2 || cfg.Arms[0].Name != BaseArm || cfg.Arms[1].Name != NewArm {
 		return nil, fmt.Errorf("%s: its first two arms are to be [arms.base] and [arms.new]", s.Experiment)
+	}
+	if null := func(a config.Arm) bool { return a.Null }; r.Machine != "" &&
+		!slices.ContainsFunc(cfg.Arms, null) {
+		return nil, fmt.Errorf("%s: it needs an arm with null = true: without it nobody knows what differs "+
+			"although nothing changed", s.Experiment)
 	}
 	return bundle.Collect(cfg, copies)
 }

@@ -11,21 +11,22 @@ import (
 	"krund/rig/must"
 )
 
-// Repo is a git repository with a program that is built by copying it, and an experiment that
-// compares two of its revisions.
+// Repo is a git repository with a program that is built by copying it, and experiments that compare
+// two of its revisions: each one with the last, and those of an event again.
 type Repo struct {
-	Dir, Build, Experiment string
+	Dir, Build, Experiment, Again string
 }
 
 // NewRepo makes one without commits.
 func NewRepo(t testing.TB) Repo {
 	t.Helper()
 	dir := t.TempDir()
-	r := Repo{filepath.Join(dir, "repo"), filepath.Join(dir, "build"), filepath.Join(dir, "lab", "vm.toml")}
+	r := Repo{filepath.Join(dir, "repo"), filepath.Join(dir, "build"), filepath.Join(dir, "lab", "vm.toml"),
+		filepath.Join(dir, "lab", "again.toml")}
 	must.Do(t, os.MkdirAll(filepath.Dir(r.Experiment), 0o755))
 	must.Do(t, os.WriteFile(r.Build, []byte("#!/bin/sh\nset -e\ngit -C \"$1\" archive \"$2\" > \"$3.tar\"\n"+
 		"tar -x -f \"$3.tar\" -C \"$3\"\nrm \"$3.tar\"\ntest ! -e \"$3/broken\"\n"), 0o755))
-	must.Do(t, os.WriteFile(r.Experiment, []byte(`[experiment]
+	const text = `[experiment]
 executions = 12
 reboot = "none"
 account = "caller"
@@ -48,7 +49,9 @@ entry = "bench.py"
 
 [benchmarks]
 json = { parameter = 1 }
-`), 0o644))
+`
+	must.Do(t, os.WriteFile(r.Experiment, []byte(text), 0o644))
+	must.Do(t, os.WriteFile(r.Again, []byte(text+"\n[arms.again]\nnull = true\n"), 0o644))
 	r.git(t, "init", "--quiet", "--initial-branch=main", r.Dir)
 	return r
 }
