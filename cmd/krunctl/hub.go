@@ -115,8 +115,8 @@ const getHelp = `Get prints what a hub's page shows, as JSON: now, machines, mac
 experiments, experiments/ID, experiments/ID/result, experiments/ID/progress, events,
 events/ID, history, history/NAME, alerts, tokens, or compare?before=ID&after=ID. The values
 of series are history/NAME/values.csv and history/NAME/values.parquet, and openapi.json
-describes all of it. A list has at most some hundred entries: its "next" is the address of those that follow,
-which get accepts, too.
+describes all of it. A list has at most some hundred entries: its "next" is the address
+of those that follow, which get accepts, too.
 
 EXAMPLES
   krunctl hub get machines
