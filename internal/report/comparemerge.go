@@ -26,21 +26,18 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	changed := slices.DeleteFunc(ByVerdict(r), func(c compare.Change) bool {
 		return c.Verdict == compare.Same || c.Verdict == compare.CannotTell
 	})
-	if len(changed) > 0 {
-		b.WriteString("| | Key | Before | Change | p | Class |\n|---|---|---:|---:|---:|---|\n")
-		for i := range changed {
-			v := newCompareView(r, &changed[i])
-			class := ""
-			if v.Class != nil && v.Class.Significant {
-				class = v.Class.Text
-			}
-			fmt.Fprintf(&b, "| %s %s", v.Sign, v.Verdict)
-			for _, cell := range []string{v.Key, v.Before, v.Change, v.P, class} {
-				b.WriteString(" | " + escapeMarkdown(cell))
-			}
-			b.WriteString(" |\n")
+	short := Table{Columns: []Column{"Verdict", "Key", ">Before", ">Change", ">p", "Class"}}
+	for i := range changed {
+		v := newCompareView(r, &changed[i])
+		row := []Cell{{Text: v.Sign + " " + v.Verdict}, {Text: v.Key}, {Text: v.Before}, {Text: v.Change},
+			{Text: v.P}, {}}
+		if v.Class != nil && v.Class.Significant {
+			row[5].Text = v.Class.Text
 		}
-		b.WriteString("\n")
+		short.Rows = append(short.Rows, row)
+	}
+	if len(changed) > 0 {
+		b.WriteString(short.markdown() + "\n")
 	}
 	table := CompareTable(r)
 	table.First = "" // said above

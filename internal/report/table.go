@@ -206,7 +206,9 @@ func (t *Table) captions() string {
 
 func (t *Table) markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(t.captions()))
+	if text := t.captions(); text != "" {
+		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(text))
+	}
 	under := ""
 	for _, c := range t.Columns {
 		b.WriteString("| " + c.Name() + " ")
