@@ -40,7 +40,7 @@ func (h *History) Explain(recorded func(machine string, version int) map[string]
 		if e.anchored && slices.ContainsFunc(e.Differs, func(d Difference) bool {
 			return strings.HasPrefix(d.Name, program) && strings.Contains(d.Name, "@anchor")
 		}) {
-			e.Verdict = Undecided
+			e.Verdict, e.Effects = Undecided, nil
 			e.Evidence = "the anchor is another build than before, and tells nothing: measure both again"
 		}
 		revision := h.Versions[before].Revision

@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -48,6 +49,10 @@ type Event struct {
 	Differs []Difference `json:"differs,omitempty"`
 	Muted   bool         `json:"muted"` // all of its changes are
 	Again   *Again       `json:"again,omitempty"`
+	// Effects is the fingerprint of the state that a machine's event began, if enough keys changed:
+	// logarithms of ratios. Known is the label of an earlier one that is like it, or its opposite.
+	Effects map[string]float64 `json:"effects,omitempty"`
+	Known   string             `json:"known,omitempty"`
 
 	group    int  // of its changes; see found
 	anchored bool // the verdict is by what must not change
@@ -152,6 +157,9 @@ func (h *History) judge(at int, keys []Key) {
 		h.elsewhere} {
 		if e.Verdict, e.Evidence = ask(at, keys); e.Verdict != "" {
 			e.anchored = i == 1
+			if e.Verdict == ByMachine && len(e.Keys) >= fewestOfState {
+				e.Effects = h.effects(at)
+			}
 			return
 		}
 	}
@@ -269,27 +277,40 @@ func (h *History) anchored(at int, keys []Key) (Verdict, string) {
 	return "", ""
 }
 
-// known: the effects on the keys are those of an earlier event of the machine, or its end.
+// State is a state that a machine has come into: what that did to its keys is its fingerprint.
+type State struct {
+	Machine string
+	Label   string             // when, for people
+	Effects map[string]float64 // logarithms of ratios, by key
+}
+
+// fewestOfState is how many keys make a fingerprint.
+const fewestOfState = 15
+
+// known: the effects on the keys are those of an earlier event of the machine, or of a state that
+// it is known to have had; or undo them.
 func (h *History) known(at int, _ []Key) (Verdict, string) {
-	const (
-		fewest = 15   // keys
-		alike  = 0.65 // rank correlation
-	)
+	const alike = 0.65 // rank correlation
 	e := &h.Events[at]
-	for i := range at {
-		o := &h.Events[i]
-		if o.Machine != e.Machine || o.Verdict != ByMachine || len(o.Keys) < fewest {
+	states := slices.Clone(h.states)
+	for _, o := range h.Events[:at] {
+		states = append(states, State{o.Machine, h.Versions[o.Version].Label, o.Effects})
+	}
+	var effects map[string]float64
+	for _, s := range states {
+		if s.Machine != e.Machine || s.Effects == nil {
 			continue
 		}
+		if effects == nil {
+			effects = h.effects(at)
+		}
 		var x, y []point
-		for k := range h.Keys {
-			a, _, okA := h.step(k, i)
-			b, _, okB := h.step(k, at)
-			if h.Keys[k].Machine == e.Machine && okA && okB {
-				x, y = append(x, point{x: a}), append(y, point{x: b})
+		for _, k := range slices.Sorted(maps.Keys(effects)) {
+			if a, ok := s.Effects[k]; ok {
+				x, y = append(x, point{x: a}), append(y, point{x: effects[k]})
 			}
 		}
-		if len(x) < fewest {
+		if len(x) < fewestOfState {
 			continue
 		}
 		r := correlationOf(ranksOf(x), ranksOf(y))
@@ -300,10 +321,24 @@ func (h *History) known(at int, _ []Key) (Verdict, string) {
 		if r < 0 {
 			what = "it undoes"
 		}
-		return ByMachine, fmt.Sprintf("%s %s (rank correlation %.2f of %d keys)", what,
-			h.Versions[o.Version].Label, r, len(x))
+		e.Known = s.Label
+		return ByMachine, fmt.Sprintf("%s %s (rank correlation %.2f of %d keys)", what, s.Label, r, len(x))
 	}
 	return "", ""
+}
+
+// effects returns what an event did to the keys of its machine, whether they were found in it or
+// not.
+func (h *History) effects(at int) map[string]float64 {
+	of := map[string]float64{}
+	for k := range h.Keys {
+		if h.Keys[k].Machine == h.Events[at].Machine {
+			if d, _, ok := h.step(k, at); ok {
+				of[h.Keys[k].Key] = d
+			}
+		}
+	}
+	return of
 }
 
 // step returns the effect of an event on a key, whether it was found in it or not, with its

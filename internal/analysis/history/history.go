@@ -28,6 +28,7 @@ type Options struct {
 	Rate       float64 // expected false alerts per version over all keys, at most; 0: DefaultRate
 	Confidence float64 // of the intervals; 0: DefaultConfidence
 	Mutes      []Mute
+	States     []State // that machines are known to have had, beside those of this history
 }
 
 // Defaults of Options.
@@ -82,6 +83,8 @@ type History struct {
 	Confidence float64      `json:"confidence"`
 	Events     []Event      `json:"events"` // what happened, in the order in which it was found
 	Keys       []KeyHistory `json:"keys"`
+
+	states []State
 }
 
 // KeyHistory is a key over the versions.
@@ -148,7 +151,7 @@ type Change struct {
 // newHistory returns an empty history, with the defaults of the options.
 func newHistory(versions []Version, o Options) *History {
 	h := &History{Versions: versions, Rate: o.Rate, Confidence: o.Confidence, Keys: []KeyHistory{},
-		Events: []Event{}}
+		Events: []Event{}, states: o.States}
 	if h.Rate == 0 {
 		h.Rate = DefaultRate
 	}

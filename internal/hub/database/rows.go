@@ -14,7 +14,7 @@ import (
 // A row is read into a value: a struct has a column for each field, in their order, and the fields
 // of an embedded struct are fields of its own, unless it has the tag db:"json". Columns have what
 // place reads and stored writes: a time is in microseconds since 1970, 0 for the zero time, a truth
-// is 1 or 0, and a slice or a struct is JSON.
+// is 1 or 0, and a slice, a map or a struct is JSON.
 
 // stamp returns the time as it is stored: 0 for the zero time.
 func stamp(t time.Time) int64 {
@@ -46,7 +46,7 @@ func stored(args []any) ([]any, error) {
 			}
 		case []byte, sql.NullString:
 		default:
-			if kind := reflect.ValueOf(arg).Kind(); kind == reflect.Slice || kind == reflect.Struct {
+			if isDocument(reflect.ValueOf(arg).Kind()) {
 				text, err := json.Marshal(arg)
 				if err != nil {
 					return nil, err
@@ -57,6 +57,10 @@ func stored(args []any) ([]any, error) {
 		all[i] = arg
 	}
 	return all, nil
+}
+
+func isDocument(k reflect.Kind) bool {
+	return k == reflect.Slice || k == reflect.Map || k == reflect.Struct
 }
 
 // places returns where Scan puts the columns of a row.
@@ -82,7 +86,7 @@ func place(v reflect.Value) any {
 	case *[]byte:
 		return to
 	default:
-		if v.Kind() == reflect.Slice || v.Kind() == reflect.Struct {
+		if isDocument(v.Kind()) {
 			return document{to}
 		}
 		return to

@@ -69,6 +69,37 @@ func (db *DB) PutHistory(ctx context.Context, tx *sql.Tx, h History, series []Se
 	return err == nil, err
 }
 
+// State is a state of a machine, and what it did to keys.
+type State struct {
+	Machine, Name, Version string // with which version of the history of a name it began
+	At                     int64  // order of that version, see Point
+	Effects                map[string]float64
+}
+
+// mostStates is how many are compared with an event.
+const mostStates = 100
+
+// States returns the newest states that are known of some machines, without those that the history
+// of a name has found from a version on: it finds these itself.
+func (db *DB) States(ctx context.Context, machines []string, name string, from int64) ([]State, error) {
+	places, args := placesOf(machines)
+	n := len(args)
+	return list[State](ctx, db.Read, `SELECT machine, name, version, at, effects FROM states
+		WHERE machine IN (`+places+`) AND NOT (name = `+placeAt(n+1)+` AND at >= `+placeAt(n+2)+`)
+		ORDER BY at DESC, name, version LIMIT `+placeAt(n+3), append(args, name, from, mostStates)...)
+}
+
+// PutStates replaces the states that the history of a name has found from a version on.
+func (db *DB) PutStates(ctx context.Context, tx *sql.Tx, name string, from int64, states []State) error {
+	all := []statement{do(`DELETE FROM states WHERE name = $1 AND at >= $2`, name, from)}
+	for _, s := range states {
+		all = append(all, do(`INSERT INTO states (machine, name, version, at, effects)
+			VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`, s.Machine, name, s.Version, s.At, s.Effects))
+	}
+	_, err := run(ctx, tx, "store the states of machines in history "+name, all...)
+	return err
+}
+
 // SeriesFilter selects series. Fields that are "" select all.
 type SeriesFilter struct {
 	Name, Machine, Key string

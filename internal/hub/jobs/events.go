@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,34 @@ func (s Histories) find(ctx context.Context, of database.History, insert insert)
 		return err
 	}
 	v, with := valuesOf(points)
-	h := history.Of(v.Versions, v.Keys, history.Options{})
+	var known []history.State
+	from, order := int64(0), map[string]int64{} // of experiments
+	for i := len(points) - 1; i >= 0; i-- {
+		from, order[points[i].Experiment] = points[i].Order, points[i].Order
+	}
+	machines := map[string]bool{}
+	for i := range v.Keys {
+		machines[v.Keys[i].Machine] = true
+	}
+	if len(machines) > 0 {
+		states, err := s.DB.States(ctx, slices.Sorted(maps.Keys(machines)), of.Name, from)
+		if err != nil {
+			return err
+		}
+		for _, o := range states {
+			known = append(known, history.State{Machine: o.Machine, Effects: o.Effects,
+				Label: o.Name + " with " + o.Version + time.UnixMicro(o.At).UTC().Format(" (2006-01-02)")})
+		}
+	}
+	h := history.Of(v.Versions, v.Keys, history.Options{States: known})
+	var began []database.State
+	for _, e := range h.Events {
+		if e.Effects != nil && e.Known == "" { // what it is known by need not be stored again
+			version := h.Versions[e.Version].Label
+			began = append(began, database.State{Machine: e.Machine, Version: version,
+				At: max(order[with[[2]string{version, e.Machine}]], from), Effects: e.Effects})
+		}
+	}
 	versions, err := json.Marshal(h.Versions)
 	if err != nil {
 		return err
@@ -44,6 +72,9 @@ func (s Histories) find(ctx context.Context, of database.History, insert insert)
 	return s.DB.Update(ctx, func(tx *sql.Tx) error {
 		stored, err := s.DB.PutHistory(ctx, tx, of, series)
 		if err != nil || !stored || len(series) == 0 {
+			return err
+		}
+		if err := s.DB.PutStates(ctx, tx, of.Name, from, began); err != nil {
 			return err
 		}
 		return s.events(ctx, tx, of.Name, h, eventsOf(of.Name, h, with), insert)

@@ -1,12 +1,20 @@
 package jobs
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/riverqueue/river"
+
 	"krund/internal/analysis/history"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/rig/must"
 )
 
@@ -45,4 +53,62 @@ func TestNights(t *testing.T) {
 	e := h.Events[0]
 	must.Be(t, e.Verdict == history.ByMachine && len(e.Keys) == 4, e)
 	must.Equal(t, h.Versions[e.Version].Label, "rev (21)")
+}
+
+// TestStates: what a state of a machine did to its keys in the history of one name tells that it
+// was the machine in that of another one, where each night has another revision: when the state
+// comes back, and when it ends. A history does not know an event by itself.
+func TestStates(t *testing.T) { dbtest.OnEach(t, testStates) }
+
+func testStates(t *testing.T, at string) {
+	b := newBench(t, at, "m")
+	r := rand.New(rand.NewPCG(35, 3))
+	s := Histories{DB: b.DB, Log: slog.New(slog.DiscardHandler)}
+	nights := func(name string, same bool, slow func(night int) bool) []database.Event {
+		for night := range 40 {
+			x := database.Experiment{ID: fmt.Sprint(name, night), Name: name, State: database.Done,
+				Created: b.now}
+			var points []database.Point
+			revision := fmt.Sprint("v", night)
+			if same {
+				revision = "v"
+			}
+			for k := range 24 {
+				p := database.Point{Version: revision, Source: "revision",
+					Order: int64(night), Key: fmt.Sprint("k", k), Machine: "m", Unit: "s"}
+				for range 5 {
+					value := math.Exp(0.005 * r.NormFloat64())
+					if slow(night) {
+						value *= 1 + 0.01*float64(k+3)
+					}
+					p.Values = append(p.Values, value)
+				}
+				points = append(points, p)
+			}
+			b.update(t, func(tx *sql.Tx) error {
+				if err := b.DB.AddExperiment(t.Context(), tx, x); err != nil {
+					return err
+				}
+				return b.DB.PutPoints(t.Context(), tx, x, points, "")
+			})
+		}
+		for range 2 { // again, when its own state is stored
+			tell := func(context.Context, *sql.Tx, river.JobArgs) error { return nil }
+			must.Do(t, s.reduceAll(t.Context(), tell))
+			b.update(t, func(tx *sql.Tx) error { return b.DB.Touch(t.Context(), tx, name) })
+		}
+		return must.Get(b.DB.Events(t.Context(), database.EventFilter{Name: name}, 0, 9))(t)
+	}
+	list := nights("alone", false, func(night int) bool { return night >= 25 })
+	must.Be(t, len(list) == 1 && list[0].Verdict == "undecided", list)
+	list = nights("same", true, func(night int) bool { return night >= 25 })
+	must.Be(t, len(list) == 1 && list[0].Verdict == "machine", list)
+	for begins, want := range map[bool]string{true: "the effects on the keys are those of same with v (26)",
+		false: "it undoes same with v (26)"} {
+		list = nights(fmt.Sprint("other-", begins), false, func(night int) bool {
+			return night >= 25 == begins
+		})
+		must.Need(t, len(list) == 1, list)
+		must.Be(t, list[0].Verdict == "machine" && strings.HasPrefix(list[0].Evidence, want), list[0])
+	}
 }
