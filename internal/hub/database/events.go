@@ -112,12 +112,6 @@ func (db *DB) EventsOf(ctx context.Context, tx *sql.Tx, name string) ([]Event, e
 		WHERE e.name = $1 ORDER BY e.created, e.id`, name)
 }
 
-// EventsWithKeys returns at most limit events of a name with their keys, the newest first.
-func (db *DB) EventsWithKeys(ctx context.Context, name string, limit int) ([]Event, error) {
-	return list[Event](ctx, db.Read, selectEvents(`e.keys`)+`
-		WHERE e.name = $1 ORDER BY e.created DESC, e.id LIMIT $2`, name, limit)
-}
-
 // OpenEvents counts the events that are open and not muted, of each verdict.
 func (db *DB) OpenEvents(ctx context.Context) ([]Count, error) {
 	return list[Count](ctx, db.Read,

@@ -2,8 +2,10 @@ package database_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"krund/internal/hub/database"
@@ -39,5 +41,45 @@ func TestPoints(t *testing.T) {
 			text := strings.Join(got, " ")
 			must.Be(t, err == nil && text == want, limit, "bytes", text, err, "want", want)
 		}
+	})
+}
+
+// TestHistoryOfOneMoment: a page of a history shows what one look at it has found: its versions and
+// its series are never of two, however often another look replaces them meanwhile.
+func TestHistoryOfOneMoment(t *testing.T) {
+	both(t, func(t *testing.T, open func() *database.DB) {
+		db := open()
+		x := database.Experiment{ID: "x", Name: "nightly", State: database.Done}
+		update(t, db, func(tx *sql.Tx) error {
+			return errors.Join(db.AddExperiment(t.Context(), tx, x),
+				db.PutPoints(t.Context(), tx, x, nil, ""))
+		})
+		find := func(n int) {
+			update(t, db, func(tx *sql.Tx) error {
+				_, err := db.PutHistory(t.Context(), tx, database.History{Name: x.Name, Changed: int64(n),
+					Versions: fmt.Sprint(n)}, []database.Series{{Name: x.Name, Key: "k", Versions: n, Doc: "{}"}})
+				return err
+			})
+		}
+		find(1)
+		var writer sync.WaitGroup
+		stop := make(chan struct{})
+		writer.Go(func() {
+			for n := 2; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+					find(n)
+				}
+			}
+		})
+		for range 300 {
+			h, list, _, err := db.Found(t.Context(), database.SeriesFilter{Name: "nightly"}, 0, 10, 10)
+			must.Be(t, err == nil && len(list) == 1 && fmt.Sprint(list[0].Versions) == h.Versions, h, list,
+				err)
+		}
+		close(stop)
+		writer.Wait()
 	})
 }

@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
 	"strings"
 )
@@ -38,11 +39,26 @@ func (db *DB) ChangedHistories(ctx context.Context, limit int) ([]History, error
 		WHERE changed <> found ORDER BY name LIMIT $1`, limit)
 }
 
-// History returns what was found in the values of a name; the error wraps ErrMissing if there are
-// none.
-func (db *DB) History(ctx context.Context, name string) (History, error) {
-	return find[History](ctx, db.Read, "history "+name, `SELECT name, unit, versions, changed, found
-		FROM histories WHERE name = $1 AND found > 0`, name)
+// Found returns what was found in the values of a name, its series as [DB.Series] does, and at most
+// mostEvents of its events with their keys, the newest first. All are of one moment, because series
+// number the versions. The error wraps ErrMissing if there are none.
+func (db *DB) Found(ctx context.Context, f SeriesFilter, skip, most, mostEvents int) (h History,
+	all []Series, events []Event, err error) {
+	moment, err := db.Read.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
+	if err != nil {
+		return h, nil, nil, fmt.Errorf("read history %s: %w", f.Name, err)
+	}
+	defer moment.Rollback() //nolint:errcheck // it only reads
+	h, err = find[History](ctx, moment, "history "+f.Name, `SELECT name, unit, versions, changed, found
+		FROM histories WHERE name = $1 AND found > 0`, f.Name)
+	if err == nil {
+		all, err = series(ctx, moment, f, skip, most)
+	}
+	if err == nil {
+		events, err = list[Event](ctx, moment, selectEvents(`e.keys`)+`
+			WHERE e.name = $1 ORDER BY e.created DESC, e.id LIMIT $2`, f.Name, mostEvents)
+	}
+	return h, all, events, err
 }
 
 // PutHistory replaces what was found in the values of a name when Changed was h.Changed, and its
@@ -110,6 +126,10 @@ type SeriesFilter struct {
 
 // Series returns at most limit series, after skip.
 func (db *DB) Series(ctx context.Context, f SeriesFilter, skip, limit int) ([]Series, error) {
+	return series(ctx, db.Read, f, skip, limit)
+}
+
+func series(ctx context.Context, from querier, f SeriesFilter, skip, limit int) ([]Series, error) {
 	order := `s.name, s.key, s.machine`
 	if f.Change {
 		order = `ABS(s.change) DESC, ` + order
@@ -118,7 +138,7 @@ func (db *DB) Series(ctx context.Context, f SeriesFilter, skip, limit int) ([]Se
 	if f.Docs {
 		columns = `'[]', s.doc`
 	}
-	all, err := list[Series](ctx, db.Read, `SELECT s.name, s.key, s.machine, h.unit, s.versions, s.value,
+	all, err := list[Series](ctx, from, `SELECT s.name, s.key, s.machine, h.unit, s.versions, s.value,
 		s.change, `+columns+`
 		FROM series s JOIN histories h ON h.name = s.name
 		WHERE ($1 = '' OR s.name = $1) AND ($2 = '' OR s.machine = $2)

@@ -173,7 +173,8 @@ func (p *Pages) history(r *http.Request, f Frame) (any, error) {
 func (p *Pages) readHistory(r *http.Request, page *HistoryPage, most int) (h *history.History,
 	events []database.Event, err error) {
 	const mostEvents = 200
-	of, err := p.db.History(r.Context(), page.Name)
+	of, list, events, err := p.db.Found(r.Context(), database.SeriesFilter{Name: page.Name,
+		Machine: page.Machine, Key: page.Key, Docs: true}, skipped(r), most, mostEvents)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,17 +184,12 @@ func (p *Pages) readHistory(r *http.Request, page *HistoryPage, most int) (h *hi
 	if err := json.Unmarshal([]byte(of.Versions), &h.Versions); err != nil {
 		return nil, nil, fmt.Errorf("read the versions of history %s: %w", page.Name, err)
 	}
-	list, err := p.db.Series(r.Context(), database.SeriesFilter{Name: page.Name, Machine: page.Machine,
-		Key: page.Key, Docs: true}, skipped(r), most)
 	for _, s := range list {
 		var k history.KeyHistory
 		if err := json.Unmarshal([]byte(s.Doc), &k); err != nil {
 			return nil, nil, fmt.Errorf("read key %s of history %s: %w", s.Key, page.Name, err)
 		}
 		h.Keys = append(h.Keys, k)
-	}
-	if err == nil {
-		events, err = p.db.EventsWithKeys(r.Context(), page.Name, mostEvents)
 	}
 	label := map[string]int{}
 	for i, v := range h.Versions {
@@ -208,7 +204,7 @@ func (p *Pages) readHistory(r *http.Request, page *HistoryPage, most int) (h *hi
 		to = v
 	}
 	cut(h, from, to)
-	return h, events, err
+	return h, events, nil
 }
 
 // figure draws a key of a history; names are untrusted.
