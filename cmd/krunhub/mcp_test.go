@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,6 +47,16 @@ func TestMCP(t *testing.T) {
 	must.Contain(t, text, `"name": "lab1"`)
 	text, ok = call(reader, "read", readInput{"machines/none"})
 	must.Be(t, !ok, text)
+	for _, path := range []string{"machines?after=a", "/api/v1/experiments?skip=0", "history"} {
+		text, ok = call(reader, "read", readInput{path})
+		must.Be(t, ok, path, text)
+	}
+	for _, path := range []string{"../../tokens", "/api/v1/../../tokens", "machines/../tokens", "machines/..",
+		"%2e%2e/%2e%2e/tokens", "machines/%2e%2e", "now/../../../live", "tokens", "runs", "//hub/tokens", ".",
+		"", "http://hub/api/v1/now", "machines/a/../../tokens", "\x00", "%zz"} {
+		text, ok = call(reader, "read", readInput{path})
+		must.Be(t, !ok && strings.Contains(text, "is none of the paths"), path, text)
+	}
 	text, ok = call(reader, "submit", submitInput{File: file, To: "lab1"})
 	must.Be(t, !ok, "a reader submits", text)
 	id, ok := call(user, "submit", submitInput{File: file, To: "lab1"})

@@ -57,7 +57,7 @@ func TestHistoryOfOneMoment(t *testing.T) {
 		find := func(n int) {
 			update(t, db, func(tx *sql.Tx) error {
 				_, err := db.PutHistory(t.Context(), tx, database.History{Name: x.Name, Changed: int64(n),
-					Versions: fmt.Sprint(n)}, []database.Series{{Name: x.Name, Key: "k", Versions: n, Doc: "{}"}})
+					Versions: fmt.Sprint(n)}, []database.Series{{Name: x.Name, Versions: n, Doc: "{}"}})
 				return err
 			})
 		}
