@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "handle.h"
 #include "handover.h"
 
@@ -210,6 +211,7 @@ int krun_init(krun **out)
 		krun_free(k);
 		return err;
 	}
+	krun_counters_empty(k);
 	h->progress.init_ns = init_ns;
 	atomic_store_explicit(&h->progress.state, KRUN_STATE_READY, memory_order_release);
 	*out = k;

@@ -79,7 +79,7 @@ func TestSpecIsCopied(t *testing.T) {
 	t.Cleanup(func() { _ = b.Close() })
 	columns[0].Name = "mperf"
 	s := must.Get(b.Read())(t)
-	want := []ColumnData{{KindCounter, Column{"aperf", "", 0}, []int64{}}}
+	want := []ColumnData{{KindCounter, Column{"aperf", "", 0}, []int64{}, nil}}
 	must.Be(t, reflect.DeepEqual(s.Columns, want) && len(s.Findings) <= 0, "columns", s.Columns, "findings",
 		s.Findings)
 }

@@ -58,6 +58,9 @@ void krun_counters_before(krun *k);
 /* krun_counters_after reads all counters again and stores the differences of iteration i. */
 void krun_counters_after(krun *k, uint32_t i);
 
+/* krun_counters_empty stores what an iteration without work counts, where the maker asks for it. */
+void krun_counters_empty(krun *k);
+
 /* krun_counters_done stores the totals when the scope is the execution. */
 void krun_counters_done(krun *k);
 

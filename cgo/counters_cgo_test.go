@@ -76,6 +76,7 @@ func TestRegistersAgainstModel(t *testing.T) {
 	must.Need(t, err == nil && s.Error == OK && len(s.Findings) <= 0 && s.Done == iterations, "seed", seed,
 		"error", err, s.Error, "findings", s.Findings, s.Done, "done")
 	for c, column := range s.Columns {
+		must.Be(t, column.Empty != nil && *column.Empty == 0, "the files stand still without work")
 		for i, v := range column.Values {
 			must.Need(t, v == want[c][i], "seed", seed, column.Name, "of core", column.Core, "in iteration",
 				i, v, "want", want[c][i])

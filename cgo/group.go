@@ -130,8 +130,11 @@ func (g Group) check() error {
 	return nil
 }
 
+// emptyAsked is a total that krun_init replaces by what an iteration without work counts.
+const emptyAsked = 1<<63 + 1
+
 // encode fills in the entries of the group's columns.
-func (g Group) encode(entries []byte) {
+func (g Group) encode(entries []byte, scope Scope) {
 	order := binary.NativeEndian
 	order.PutUint16(entries[entryGroup:], uint16(g.Columns))
 	entries[entrySource] = byte(g.Source)
@@ -150,7 +153,11 @@ func (g Group) encode(entries []byte) {
 		e[entryBits] = byte(r.Bits)
 		order.PutUint32(e[entryAddress:], r.Address)
 	}
+	total := uint64(emptyAsked)
+	if scope == PerExecution {
+		total = 1 << 63 // Missing until krun_done
+	}
 	for i := range g.Columns {
-		order.PutUint64(entries[i*entryBytes+entryTotal:], 1<<63) // Missing until krun_done
+		order.PutUint64(entries[i*entryBytes+entryTotal:], total)
 	}
 }

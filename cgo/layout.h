@@ -39,6 +39,8 @@
  * reading before. With
  * KRUN_SCOPE_EXECUTION counters are read only before the first iteration and in
  * krun_done, and their arrays stay unused: the difference is in entry.total.
+ * Without, krun_init replaces a total of KRUN_EMPTY by what an iteration without
+ * work counts: the least of several, or KRUN_MISSING. An older libkrun leaves it.
  *
  * An element is valid once `done` exceeds its index: libkrun stores an
  * iteration's values first and `done` after them (release). So the data of a
@@ -122,6 +124,8 @@ enum krun_usage {
 	KRUN_USAGE_THREAD_INVOLUNTARY,
 	KRUN_USAGE_COLUMNS
 };
+
+#define KRUN_EMPTY (INT64_MIN + 1) /* entry.total: krun_init shall count an empty iteration */
 
 enum krun_scope {
 	KRUN_SCOPE_ITERATION = 0, /* counters are read around each iteration */
@@ -216,7 +220,7 @@ struct krun_entry {
 	uint32_t address; /* of a register */
 	uint64_t device;  /* of the group's file: st_dev and st_ino, to detect another */
 	uint64_t inode;   /* file under the same number */
-	int64_t total;    /* written by libkrun, KRUN_SCOPE_EXECUTION only */
+	int64_t total;    /* written by libkrun: over the execution, or of an empty iteration */
 };
 
 /* One event. */

@@ -67,6 +67,7 @@ func TestLayout(t *testing.T) {
 		"KRUN_SOURCE_PERF":      int64(SourcePerf),
 		"KRUN_SOURCE_REGISTERS": int64(SourceRegisters),
 		"KRUN_SCOPE_ITERATION":  int64(PerIteration),
+		"KRUN_EMPTY":            -(1<<63 - emptyAsked%(1<<63)),
 		"KRUN_SCOPE_EXECUTION":  int64(PerExecution),
 		"KRUN_GROUP_PARTIAL":    flagPartial,
 		"KRUN_SOURCE_SELF":      int64(SourceSelf),

@@ -49,6 +49,7 @@ type ColumnData struct {
 	Kind Kind
 	Column
 	Values []int64 // [Done]; differences for counters; Missing possible
+	Empty  *uint64 // of a counter: the least count of an iteration without work; nil: unknown
 }
 
 // Total is a counter's difference over all iterations of an execution, from

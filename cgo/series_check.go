@@ -15,17 +15,22 @@ func (s *Series) table(head []byte, spec Spec) {
 	if !bytes.Equal(head[:planEnd], want[:planEnd]) {
 		s.finding("the plan in the header was overwritten")
 	}
-	if spec.Scope == PerExecution {
+	empty := make([]*uint64, len(spec.Columns))
+	if len(spec.Groups) > 0 || spec.Scope == PerExecution {
 		for i := range spec.Columns { // libkrun writes them: nothing to compare
 			at := headerBytes + i*entryBytes + entryTotal
 			copy(want[at:at+stampBytes], head[at:])
+			v := binary.NativeEndian.Uint64(head[at:])
+			if int64(v) >= 0 && spec.Scope == PerIteration {
+				empty[i] = &v
+			}
 		}
 	}
 	if !bytes.Equal(head[headerBytes:counters], want[headerBytes:counters]) {
 		s.finding("the counters' entries were overwritten")
 	}
-	for _, c := range spec.Columns {
-		s.Columns = append(s.Columns, ColumnData{Kind: KindCounter, Column: c})
+	for i, c := range spec.Columns {
+		s.Columns = append(s.Columns, ColumnData{Kind: KindCounter, Column: c, Empty: empty[i]})
 	}
 	open := true
 	for i := range spec.UserColumns {

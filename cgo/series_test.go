@@ -67,9 +67,9 @@ func TestReadSound(t *testing.T) {
 		ExecNS: 900, InitNS: 1000, FirstNS: 1010, BegunNS: 1040,
 		StartNS: []int64{1010, 1020, 1030}, WallNS: []int64{10, 10, 10},
 		Columns: []ColumnData{
-			{KindCounter, Column{"aperf", "", 0}, []int64{500, 501, 502}},
-			{KindCounter, Column{"aperf", "", 1}, []int64{600, 601, 602}},
-			{KindUser, Column{"jit", "ns", NoCore}, []int64{Missing, -5, Missing}},
+			{KindCounter, Column{"aperf", "", 0}, []int64{500, 501, 502}, nil},
+			{KindCounter, Column{"aperf", "", 1}, []int64{600, 601, 602}, nil},
+			{KindUser, Column{"jit", "ns", NoCore}, []int64{Missing, -5, Missing}, nil},
 		},
 	}
 	must.Be(t, reflect.DeepEqual(got, want), got, want)

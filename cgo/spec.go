@@ -143,7 +143,7 @@ func (s Spec) encode() []byte {
 	order.PutUint32(b[planEvents:], uint32(s.Events))
 	first := 0
 	for _, g := range s.Groups {
-		g.encode(b[headerBytes+first*entryBytes:])
+		g.encode(b[headerBytes+first*entryBytes:], s.Scope)
 		first += g.Columns
 	}
 	return b

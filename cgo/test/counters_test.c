@@ -612,6 +612,41 @@ static void scope_execution(void)
 	maker_close(&m);
 }
 
+/* The least count of the readings alone, where the maker asks for it: here their own number. */
+static void empty_iteration(void)
+{
+	struct maker m = maker_open(10, 3, 1);
+	int fd = maker_file(8192), i;
+	krun *k;
+
+	maker_registers(&m, 0, fd);
+	for (i = 0; i < 3; i++)
+		m.entries[i].total = KRUN_EMPTY;
+	set_register(fd, APERF, 100);
+	k = take();
+	CHECK_INT(m.entries[0].total, 0);
+	CHECK_INT(m.entries[2].total, 0);
+	CHECK_INT(column(&m, 0, 0), 0);
+	CHECK_INT(krun_begin(k), KRUN_OK);
+	set_register(fd, APERF, 105);
+	CHECK_INT(krun_end(k), KRUN_OK);
+	CHECK_INT(column(&m, 0, 0), 5);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	krun_free(k);
+	maker_close(&m);
+	m = maker_open(10, 3, 1); /* no value, and no error before an iteration */
+	fd = maker_file(8192);
+	maker_registers(&m, 0, fd);
+	for (i = 0; i < 3; i++)
+		m.entries[i].total = KRUN_EMPTY;
+	CHECK(ftruncate(fd, 8) == 0);
+	k = take();
+	CHECK_INT(m.entries[0].total, KRUN_MISSING);
+	CHECK_INT(m.header->progress.error, KRUN_OK);
+	krun_free(k);
+	maker_close(&m);
+}
+
 /* Done without an iteration: there was no reading before. */
 static void nothing_done(void)
 {
@@ -681,6 +716,7 @@ void test_counters(void)
 	partial_group();
 	leaving_thread();
 	scope_execution();
+	empty_iteration();
 	nothing_done();
 	bad_plans();
 }

@@ -33,7 +33,7 @@ func stateName(s libkrun.State) string {
 func columns(from []libkrun.ColumnData) []results.Column {
 	to := make([]results.Column, 0, len(from))
 	for _, c := range from {
-		r := results.Column{Name: c.Name, Unit: c.Unit}
+		r := results.Column{Name: c.Name, Unit: c.Unit, Empty: c.Empty}
 		if c.Core != libkrun.NoCore {
 			core := c.Core
 			r.Core = &core

@@ -44,6 +44,9 @@ type Column struct {
 	// of a counter: increments during the iterations, possibly MissingCount; nil for user columns
 	Counts []uint64
 	Values []int64 // of a user column, possibly Missing; nil for counters
+	// of a counter: the least that an iteration without work counts, which is the readings; nil if
+	// unknown, and in older records
+	Empty *uint64
 }
 
 // Len returns the number of values.
@@ -74,12 +77,13 @@ type columnJSON struct {
 	Unit   string          `json:"unit"`
 	Kind   Kind            `json:"kind"`
 	Core   *int            `json:"core"`
+	Empty  *uint64         `json:"empty,omitempty"`
 	Values json.RawMessage `json:"values"`
 }
 
 // MarshalJSON encodes c as specified in the package documentation.
 func (c Column) MarshalJSON() ([]byte, error) {
-	j := columnJSON{Name: c.Name, Unit: c.Unit, Kind: c.Kind, Core: c.Core}
+	j := columnJSON{Name: c.Name, Unit: c.Unit, Kind: c.Kind, Core: c.Core, Empty: c.Empty}
 	switch c.Kind {
 	case KindCounter:
 		if c.Values != nil {
@@ -134,7 +138,7 @@ func (c *Column) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return err
 	}
-	*c = Column{Name: j.Name, Unit: j.Unit, Kind: j.Kind, Core: j.Core}
+	*c = Column{Name: j.Name, Unit: j.Unit, Kind: j.Kind, Core: j.Core, Empty: j.Empty}
 	var err error
 	switch j.Kind {
 	case KindCounter:

@@ -83,6 +83,8 @@
 //	  name, unit     unit "" is a plain count
 //	  kind           "counter" (processor or kernel) or "user" (set by the benchmark)
 //	  core           processor number of a per-core counter, else null
+//	  empty          of a counter: the least that iterations without work counted before
+//	                 the first one, which is the readings themselves; absent if unknown
 //	  values         one per complete iteration: of a counter the increase during
 //	                 it; of a user column what was set. null where it could not be
 //	                 read, or nothing was set

@@ -41,7 +41,11 @@ func (out *Console) Record(r results.Record) {
 		out.Line("start-up", "%s", text)
 	}
 	for _, c := range r.Columns {
-		out.Line("column", "%s, %s, %d values%s", c.Label(), c.Kind, c.Len(), inBrackets(c.Unit))
+		empty := ""
+		if c.Empty != nil && *c.Empty > 0 {
+			empty = fmt.Sprintf(", %d without work", *c.Empty)
+		}
+		out.Line("column", "%s, %s, %d values%s%s", c.Label(), c.Kind, c.Len(), empty, inBrackets(c.Unit))
 	}
 	if r.Instrument != "" || len(r.Events) > 0 {
 		out.Line("events", "%d, %d lost; %s", len(r.Events), r.EventsLost,
