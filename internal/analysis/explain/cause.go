@@ -106,8 +106,10 @@ type quotient struct {
 	above, below string
 }
 
-// quotients lists them; a higher value is a slower iteration.
+// quotients lists them; a higher value is a slower iteration. A longer iteration has more ticks,
+// whatever made it longer: a tick that stops or goes on shows in their rate.
 var quotients = []quotient{
+	{Interrupt, "timer_interrupts/wall", "timer_interrupts", dataset.Wall},
 	{Frequency, "mperf/aperf", dataset.MPERF, dataset.APERF},
 	{Memory, "cycles/instructions", dataset.CoreCycles, "instructions"},
 	{Work, "instructions", "instructions", ""},

@@ -222,6 +222,39 @@ func TestFrequency(t *testing.T) {
 	}
 }
 
+// TestTicks: from the changepoint on the tick goes on where it had stopped, which explains it; at a
+// constant rate a longer iteration has more ticks, which explains neither it nor outliers.
+func TestTicks(t *testing.T) {
+	for stopped, want := range map[bool]string{
+		true: "3 of 3 changepoints come with a change of the level of interrupts " +
+			"(column timer_interrupts/wall)",
+		false: "",
+	} {
+		random := rand.New(rand.NewPCG(3, 5))
+		var executions []dataset.Execution
+		var analyses []warmup.Execution
+		for x, at := range []int{120, 200, 260} {
+			e, a := made(400, []int{50, 90, 310}, []int{at})
+			e.Number, a.Number, e.Instrument = x+1, x+1, ""
+			ticks := make([]int64, 400)
+			for i, wall := range e.Columns[0].Ints {
+				expected := float64(wall) / 1e6 // 1000 Hz
+				if !stopped || i >= at {
+					ticks[i] = int64(expected + random.Float64())
+				}
+			}
+			e.Columns = append(e.Columns, dataset.Column{Name: "timer_interrupts", Core: dataset.NoCore, Ints: ticks})
+			executions, analyses = append(executions, e), append(analyses, a)
+		}
+		k := keyOf(executions, analyses)
+		got := ""
+		for _, s := range k.Statements {
+			got += s.Text
+		}
+		must.Equal(t, got, want, stopped, k.Candidates)
+	}
+}
+
 // TestSteadyDisagrees: what the VM still did in the steady state.
 func TestSteadyDisagrees(t *testing.T) {
 	e, a := made(200, nil, []int{100})

@@ -81,6 +81,7 @@ func (v nature) execution(random *rand.Rand, p plan) *dataset.Execution {
 		{Name: "minor_faults", Core: dataset.NoCore, Ints: counts(0.3 + 2*random.Float64())},
 		{Name: "voluntary_switches", Core: dataset.NoCore, Ints: counts(0.3 * random.Float64())},
 		{Name: "involuntary_switches", Core: dataset.NoCore, Ints: counts(0.02)},
+		{Name: "timer_interrupts", Core: dataset.NoCore, Ints: counts(0.25)},
 		{Name: "instructions", Core: dataset.NoCore, Ints: level(random, n, 3e6, 0.002)},
 		{Name: "cycles", Core: dataset.NoCore, Ints: level(random, n, 2e6, 0.01)},
 	}}

@@ -227,7 +227,7 @@ func (s *study) causeText(statement, e, i int) string {
 		return fmt.Sprintf("%s took %s", trait.many, duration(a.spent[i]))
 	}
 	noun := trait.counted
-	if noun == "" {
+	if noun == "" || strings.Contains(t.source.label, "/") { // a quotient is no count
 		noun = strings.TrimPrefix(t.source.label, "column ")
 	}
 	sorted := slices.Sorted(slices.Values(a.count))
