@@ -179,13 +179,19 @@ func (m *LabMachine) Watch(ctx context.Context, applied Applied,
 	if err != nil {
 		return nil, err
 	}
+	if m.Control.Root.IsMachine() {
+		seen.Machine.TSCKHz = probe.TSCKHz()
+	}
 	offset, limits := m.readOffset(), m.Control.Limits()
-	before := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime())
+	shielded := slices.ContainsFunc(applied.Controls, func(c results.Control) bool {
+		return (c.Name == "shield" || c.Name == "irq_affinity") && setting.Policy(c.Policy).Changes()
+	})
+	before := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime(), applied.CPUs...)
 	return func(ctx context.Context) Observation {
-		now := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime())
+		now := probe.ReadActivity(m.Control.Host, m.Clock.Now(), ownTime(), applied.CPUs...)
 		load := now.Since(before, os.Getpid(), applied.CPUs)
 		seen.Remarks = append(seen.Remarks,
-			probe.Noticed(m.Control.Host, applied.CPUs, before, now)...)
+			probe.Noticed(m.Control.Host, applied.CPUs, shielded, before, now)...)
 		seen.Machine.Load = &load
 		seen.Disturbed = append(seen.Disturbed, probe.ReachedLimits(limits, m.Control.Limits())...)
 		m.judgeSuspension(offset, &seen)

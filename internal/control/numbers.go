@@ -90,6 +90,26 @@ var writeback = number(setting.Descriptor{
 	Notes: "krund syncs the disks before a run; `sync` still works",
 }, sysfile{path: "/proc/sys/vm/dirty_writeback_centisecs", want: "0"})
 
+// compaction sets vm.compaction_proactiveness to 0: kcompactd then compacts memory only when a
+// large allocation needs it, and no longer wakes twice a second (mm/compaction.c of Linux 6.12).
+var compaction = number(setting.Descriptor{
+	Name: "compaction", Policy: setting.Off,
+	Brief: "no compaction of memory in advance",
+	Why:   "a kernel thread moves pages of programs together, which have to wait for them meanwhile",
+	What:  "`vm.compaction_proactiveness` = 0",
+}, sysfile{path: "/proc/sys/vm/compaction_proactiveness", want: "0",
+	absent: "the kernel does not compact memory in advance"})
+
+// softWatchdog sets kernel.soft_watchdog to 0 (kernel/watchdog.c of Linux 6.12: a timer on each CPU
+// that is not in nohz_full wakes a thread of the highest priority every four seconds).
+var softWatchdog = number(setting.Descriptor{
+	Name: "soft_watchdog", Policy: setting.Off,
+	Brief: "no watchdog for programs that keep a CPU",
+	Why:   "a thread of the highest priority interrupts each CPU every four seconds",
+	What:  "`kernel.soft_watchdog` = 0",
+}, sysfile{path: "/proc/sys/kernel/soft_watchdog", want: "0",
+	absent: "the kernel has no soft lockup detector"})
+
 // statInterval sets vm.stat_interval.
 var statInterval = number(setting.Descriptor{
 	Name: "stat_interval", Policy: setting.Off,

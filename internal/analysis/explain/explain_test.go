@@ -243,7 +243,8 @@ func TestTicks(t *testing.T) {
 					ticks[i] = int64(expected + random.Float64())
 				}
 			}
-			e.Columns = append(e.Columns, dataset.Column{Name: "timer_interrupts", Core: dataset.NoCore, Ints: ticks})
+			e.Columns = append(e.Columns, dataset.Column{Name: "timer_interrupts", Core: dataset.NoCore,
+				Ints: ticks})
 			executions, analyses = append(executions, e), append(analyses, a)
 		}
 		k := keyOf(executions, analyses)

@@ -75,6 +75,8 @@ Hugepagesize:       2048 kB'
 	f proc/sys/vm/overcommit_ratio 50
 	f proc/sys/vm/dirty_writeback_centisecs 500
 	f proc/sys/vm/stat_interval 1
+	f proc/sys/vm/compaction_proactiveness 20
+	f proc/sys/kernel/soft_watchdog 1
 	f proc/sys/vm/min_free_kbytes 67584
 	f sys/kernel/mm/ksm/run 0
 	f sys/kernel/mm/transparent_hugepage/enabled 'always [madvise] never'
@@ -722,6 +724,12 @@ f $C/nohz_full ''
 smt notsupported 0
 f sys/kernel/sched_ext/state enabled
 f sys/kernel/sched_ext/root/ops lavd
+f proc/self/sched 'krund (17, #threads: 5)
+se.slice                                     :              2800000'
+f proc/self/status 'Name:	krund
+Seccomp:	0
+Speculation_Store_Bypass:	thread vulnerable
+SpeculationIndirectBranch:	conditional enabled'
 f sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled '[always] inherit madvise never'
 f sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled 'always [inherit] madvise never'
 for n in 0 1 2 3; do

@@ -213,6 +213,8 @@
 //	                 control characters as \xNN; null when unreadable) and
 //	                 lost (messages overwritten unread)
 //	  fingerprint    object of strings: hardware and software; null if not taken
+//	  tsc_khz        to which the kernel calibrated the time stamp counter in this boot,
+//	                 by its log; absent if unknown
 //	  suspended_ns   how long the machine slept during the run (CLOCK_BOOTTIME minus
 //	                 CLOCK_MONOTONIC); absent if unknown
 //	  settle         of the wait for a quiet machine: waited_ns, quiet, and busy (list
@@ -233,6 +235,9 @@
 //	    interrupts   the ten most frequent interrupts and softirqs of the benchmark's
 //	                 processors: kind ("interrupt", "softirq"), name, count; null if
 //	                 unknown, and in older records
+//	    counts       what advanced: names of /proc/vmstat (huge pages, swapping, pages
+//	                 from and to other nodes, compaction), and "idle.STATE", microseconds
+//	                 of the benchmark's processors in an idle state; absent without
 //	daemon           krund's own resource use during the run
 //	  cpu_ns, voluntary_switches, involuntary_switches
 //	  wake_ups       how often one of krund's threads got a processor, from just before

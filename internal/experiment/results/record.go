@@ -277,6 +277,8 @@ type MachineState struct {
 	PowerLimits []PowerLimit      `json:"power_limits,omitempty"`
 	KernelLog   KernelLog         `json:"kernel_log"`
 	Fingerprint map[string]string `json:"fingerprint"` // nil if not taken
+	// to which the kernel calibrated the time stamp counter in this boot; 0 if unknown
+	TSCKHz int64 `json:"tsc_khz,omitempty"`
 	// how long the machine was suspended during the run; nil if unknown
 	SuspendedNS *int64 `json:"suspended_ns,omitempty"`
 	// of the wait for a quiet machine before the run; nil if there was none
@@ -299,6 +301,9 @@ type Load struct {
 	Krunds   []int      `json:"krunds"`   // processes of other krunds
 	// the most frequent on the benchmark's processors; nil if unknown, and in older records
 	Interrupts []Interrupt `json:"interrupts"`
+	// what the memory management counted, by the kernel's names, and how many microseconds the
+	// benchmark's processors were idle in each state ("idle.C6"), if above 0
+	Counts []Count `json:"counts,omitempty"`
 }
 
 // Interrupt is how often the kernel handled an interrupt of one source.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -49,16 +48,16 @@ func (m Meminfo) Ordinary() int64 {
 	return max(m["MemTotal"]-huge, 0)
 }
 
-// Swapped returns the pages that were read from swap and written to it since the boot
-// (/proc/vmstat, mm/vmstat.c); zeros if that is unknown.
-func (h Host) Swapped() (inOut [2]int64) {
+// MemoryEvents returns what the memory management has counted since the boot, by its names
+// (/proc/vmstat, mm/vmstat.c); empty if that is unknown.
+func (h Host) MemoryEvents() map[string]uint64 {
 	text, _ := h.Root.Read("/proc/vmstat") // "" has no rows
+	events := map[string]uint64{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		n, err := strconv.ParseInt(value, 10, 64)
-		if i := slices.Index([]string{"pswpin", "pswpout"}, name); i >= 0 && err == nil {
-			inOut[i] = n
+		if n, err := strconv.ParseUint(value, 10, 64); err == nil {
+			events[name] = n
 		}
 	}
-	return inOut
+	return events
 }

@@ -21,15 +21,16 @@ type Activity struct {
 	stat      *host.Stat
 	pressure  map[string]host.Pressure
 	processes []host.Process
-	swapped   [2]int64 // pages in and out since the boot
+	counts    map[string]uint64 // see readCounts
 
 	interrupts, softirqs *InterruptTable // nil: unknown
 }
 
 // ReadActivity reads the load, the processors' times, the pressure and the processes. What cannot
 // be read is unknown. own is the processor time that the reader and the processes that it has
-// waited for, the benchmark among them, have used so far.
-func ReadActivity(h host.Host, now time.Time, own time.Duration) Activity {
+// waited for, the benchmark among them, have used so far. cpus are those whose idle states are
+// read.
+func ReadActivity(h host.Host, now time.Time, own time.Duration, cpus ...int) Activity {
 	a := Activity{at: now, own: own, pressure: map[string]host.Pressure{}}
 	if stat, err := h.ReadStat(); err == nil {
 		a.stat = &stat
@@ -48,7 +49,7 @@ func ReadActivity(h host.Host, now time.Time, own time.Duration) Activity {
 	if table, err := ReadInterrupts(h.Root, SoftIRQFile); err == nil {
 		a.softirqs = &table
 	}
-	a.swapped = h.Swapped()
+	a.counts = readCounts(h, cpus)
 	a.processes = h.Processes() // last, because it takes milliseconds
 	return a
 }
@@ -61,7 +62,7 @@ const mostBusyPrograms = 5
 func (a Activity) Since(before Activity, self int, cpus []int) results.Load {
 	l := results.Load{WindowNS: a.at.Sub(before.at).Nanoseconds(), Pressure: []results.Pressure{},
 		Programs: []results.Program{}, Krunds: before.krunds(self),
-		Interrupts: a.interruptsSince(before, cpus)}
+		Interrupts: a.interruptsSince(before, cpus), Counts: a.countsSince(before)}
 	if before.load != nil {
 		milli := int64(before.load.One * 1000)
 		l.LoadMilli = &milli

@@ -34,13 +34,15 @@ var moving = []string{"ns_last_pid", "perf_event_max_sample_rate", "hung_task_de
 
 // stateFiles are what is recorded beside what krund controls: each changes results on some machine,
 // and a published experiment should say what it was. A pattern with several files has the distinct
-// values.
+// values; of a file with a # only the lines that begin with what follows it.
 var stateFiles = []struct {
 	name, pattern string
 	form          int
 }{
 	{"sched.preempt", "/sys/kernel/debug/sched/preempt", choice},
 	{"sched.base_slice_ns", "/sys/kernel/debug/sched/base_slice_ns", whole},
+	{"sched.slice", "/proc/self/sched#se.slice", whole},
+	{"sched.tunable_scaling", "/sys/kernel/debug/sched/tunable_scaling", whole},
 	{"sched.features", "/sys/kernel/debug/sched/features", hashed},
 	{"sched.itmt", "/proc/sys/kernel/sched_itmt_enabled", whole},
 	{"sched.autogroup", "/proc/sys/kernel/sched_autogroup_enabled", whole},
@@ -49,6 +51,7 @@ var stateFiles = []struct {
 	{"sched.ext_ops", "/sys/kernel/sched_ext/root/ops", whole},
 	{"rcu.expedited", "/sys/kernel/rcu_expedited", whole},
 	{"rcu.normal", "/sys/kernel/rcu_normal", whole},
+	{"rcu.parameters", "/sys/module/rcutree/parameters/*", named},
 	{"workqueue.cpumask", "/sys/devices/virtual/workqueue/cpumask", whole},
 	{"thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled", choice},
 	{"thp.defrag", "/sys/kernel/mm/transparent_hugepage/defrag", choice},
@@ -74,13 +77,21 @@ var stateFiles = []struct {
 	{"kernel.sysctl", "/proc/sys/kernel/*", named},
 	{"mm.sysctl", "/proc/sys/vm/*", named},
 	{"kernel.config", "/boot/config-" + release, hashed},
+	{"kernel.config_gz", "/proc/config.gz", hashed},
+	{"kernel.seccomp", "/proc/self/status#Seccomp:", whole},
 	{"cpuidle.driver", "/sys/devices/system/cpu/cpuidle/current_driver", whole},
 	{"cpuidle.governor", "/sys/devices/system/cpu/cpuidle/current_governor", whole},
 	{"cpufreq.amd_pstate", "/sys/devices/system/cpu/amd_pstate/status", whole},
 	{"cpufreq.prefcore", "/sys/devices/system/cpu/amd_pstate/prefcore", whole},
 	{"cpufreq.prefcore_ranking", host.CPUFreqDir + "/policy*/amd_pstate_prefcore_ranking", hashed},
+	{"cpufreq.epp", host.CPUFreqDir + "/policy*/energy_performance_preference", whole},
+	{"cpufreq.boost", host.CPUFreqDir + "/policy*/boost", whole},
+	{"cpufreq.intel_pstate", "/sys/devices/system/cpu/intel_pstate/*", named},
+	{"uncore.efficiency", "/sys/devices/system/cpu/intel_uncore_frequency/*/elc_*", named},
 	{"cpufreq.base", host.CPUFreqDir + "/policy*/base_frequency", whole},
+	{"cpuidle.resume_latency", "/sys/devices/system/cpu/cpu[0-9]*/power/pm_qos_resume_latency_us", whole},
 	{"cpuidle.states_off", "/sys/devices/system/cpu/cpu[0-9]*/cpuidle/state*/disable", whole},
+	{"cpu.speculation", "/proc/self/status#Speculation", whole},
 	{"cpu.microcode", "/sys/devices/system/cpu/cpu[0-9]*/microcode/version", whole},
 	{"cpu.sme_vector", "/proc/sys/abi/sme_default_vector_length", whole},
 	{"cpu.sve_vector", "/proc/sys/abi/sve_default_vector_length", whole},
@@ -88,6 +99,7 @@ var stateFiles = []struct {
 	{"numa.nodes", "/sys/devices/system/node/node[0-9]*/cpulist", whole},
 	{"cache.l3_size", "/sys/devices/system/cpu/cpu[0-9]*/cache/index3/size", whole},
 	{"cache.resctrl", "/sys/fs/resctrl/schemata", whole},
+	{"cache.resctrl_groups", "/sys/fs/resctrl/*/schemata", hashed},
 	{"cache.l3", "/sys/devices/system/cpu/cpu[0-9]*/cache/index3/shared_cpu_list", whole},
 	{"power.profile", "/sys/firmware/acpi/platform_profile", whole},
 	{"power.online", "/sys/class/power_supply/*/online", whole},
@@ -103,7 +115,8 @@ func ReadState(h host.Host) Fingerprint {
 	state := Fingerprint{}
 	running, _ := h.Root.Read("/proc/sys/kernel/osrelease") // "" finds no file
 	for _, s := range stateFiles {
-		files, err := h.Root.Glob(strings.Replace(s.pattern, release, running, 1))
+		pattern, begin, _ := strings.Cut(s.pattern, "#")
+		files, err := h.Root.Glob(strings.Replace(pattern, release, running, 1))
 		if err != nil {
 			continue
 		}
@@ -112,7 +125,11 @@ func ReadState(h host.Host) Fingerprint {
 			if slices.Contains(moving, path.Base(file)) && s.form == named {
 				continue
 			}
-			if text, err := h.Root.Read(file); err == nil {
+			text, err := h.Root.Read(file)
+			if begin != "" {
+				text = linesWith(text, begin)
+			}
+			if err == nil && (text != "" || begin == "") {
 				values = append(values, textOf(s.form, file, text))
 			}
 		}
@@ -131,6 +148,7 @@ func ReadState(h host.Host) Fingerprint {
 	}
 	if h.Root.IsMachine() {
 		state[StatePrefix+"clock.reading"] = clockReading()
+		askKernel(state)
 		state[StatePrefix+"mm.page_size"] = fmt.Sprint(os.Getpagesize())
 	}
 	for name, options := range map[string][]string{"hz": {"CONFIG_HZ"}, "preempt_model": {
@@ -168,6 +186,17 @@ func clockReading() string {
 
 // mostState is how many bytes of a value are kept.
 const mostState = 200
+
+// linesWith returns the lines that begin with a text, their white space made single.
+func linesWith(text, begin string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, begin) {
+			lines = append(lines, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	return strings.Join(lines, ", ")
+}
 
 func textOf(form int, file, text string) string {
 	text = strings.TrimSpace(text)
@@ -217,35 +246,4 @@ func CheckScheduler(_ context.Context, h host.Host) setting.Finding {
 		f.Fix = "stop the program that loaded it (scx_loader, scx.service) while measuring"
 	}
 	return f
-}
-
-// Noticed says what happened between two readings that nothing else accounts for: pages that were
-// swapped, and TicksNotStopped.
-func Noticed(h host.Host, cpus []int, before, after Activity) []string {
-	list := TicksNotStopped(h, cpus, before, after)
-	in, out := after.swapped[0]-before.swapped[0], after.swapped[1]-before.swapped[1]
-	if in > 0 || out > 0 {
-		list = append(list, fmt.Sprintf("the machine swapped during the run: %d pages in, %d out", in, out))
-	}
-	return list
-}
-
-// TicksNotStopped says on which CPUs of nohz_full among these the tick went on: the argument only
-// permits the kernel to stop it. POSIX timers of a process, a second thread on the CPU, RCU and an
-// unstable TSC keep it (include/linux/tick.h of Linux 6.12:112-117).
-func TicksNotStopped(h host.Host, cpus []int, before, after Activity) []string {
-	tickless, err := h.ReadCPUs("/sys/devices/system/cpu/nohz_full")
-	if err != nil || before.interrupts == nil || after.interrupts == nil {
-		return nil
-	}
-	var list []string
-	i := InterruptsBetween(*before.interrupts, *after.interrupts, after.at.Sub(before.at))
-	for _, c := range i.CPUs {
-		in := tickless.Contains(host.CPUs{c.CPU}) && slices.Contains(cpus, c.CPU)
-		if rate := i.PerSecond(c.Ticks); in && rate > quietTicks {
-			list = append(list, fmt.Sprintf("the tick did not stop on CPU %d, which is in nohz_full: %.0f/s "+
-				"(a second thread there, or a timer of the process)", c.CPU, rate))
-		}
-	}
-	return list
 }

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ func TestReadState(t *testing.T) {
 		{"kvm-guest", "cpu.nonstop_tsc", "false"},
 		{"kvm-guest", "sched.ext", ""},
 		{"intel-server", "cpufreq.base", "2400000"},
+		{"more/scx-6.18", "sched.slice", "se.slice : 2800000"},
+		{"more/scx-6.18", "cpu.speculation", "Speculation_Store_Bypass: thread vulnerable, " +
+			"SpeculationIndirectBranch: conditional enabled"},
 	} {
 		state := ReadState(host.Host{Root: sysroot.New(machines.New(t, tt.tree))})
 		must.Equal(t, state[StatePrefix+tt.name], tt.want, tt.tree, tt.name)
@@ -58,23 +62,42 @@ func TestCheckScheduler(t *testing.T) {
 	}
 }
 
-// TestTicksNotStopped: nohz_full only permits the kernel to stop the tick.
-func TestTicksNotStopped(t *testing.T) {
+// TestNoticed: nohz_full only permits the kernel to stop the tick, devices may interrupt a shielded
+// CPU, and the memory management may make programs wait.
+func TestNoticed(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "sys/devices/system/cpu/nohz_full", "1-2\n")
 	h := host.Host{Root: sysroot.New(dir)}
-	at := func(second int64, ticks int) Activity {
+	at := func(second int64, ticks, device int) Activity {
 		table := ParseInterrupts(fmt.Sprintf("CPU0 CPU1 CPU2 CPU3\nLOC: %d %[1]d 3 %[1]d Local timer "+
-			"interrupts\n", ticks))
+			"interrupts\n24: 0 0 0 %d PCI-MSIX 1-edge nvme0q3\n25: 0 0 0 0 PCI-MSIX 2-edge\n", ticks, device))
 		return Activity{at: time.Unix(second, 0), interrupts: &table}
 	}
-	got := TicksNotStopped(h, []int{1, 2, 3}, at(0, 0), at(10, 2500))
+	got := Noticed(h, []int{1, 2, 3}, false, at(0, 0, 0), at(10, 2500, 2500))
 	must.Be(t, len(got) == 1 && strings.Contains(got[0], "CPU 1, which is in nohz_full: 250/s"), got)
-	must.Equal(t, len(TicksNotStopped(h, []int{1, 2}, at(0, 0), at(10, 100))), 0, "10 a second")
-	must.Equal(t, len(TicksNotStopped(h, nil, at(0, 0), at(10, 2500))), 0, "bound nowhere")
-	put(t, dir, "proc/vmstat", "nr_free_pages 5\npswpin 100\npswpout 7\n")
-	before := ReadActivity(h, time.Unix(0, 0), 0)
-	put(t, dir, "proc/vmstat", "nr_free_pages 5\npswpin 130\npswpout 9\n")
-	got = Noticed(h, nil, before, ReadActivity(h, time.Unix(1, 0), 0))
-	must.Be(t, len(got) == 1 && strings.Contains(got[0], "30 pages in, 2 out"), got)
+	must.Equal(t, len(Noticed(h, []int{1, 2}, true, at(0, 0, 0), at(10, 100, 0))), 0, "10 a second")
+	must.Equal(t, len(Noticed(h, nil, true, at(0, 0, 0), at(10, 2500, 2500))), 0, "bound nowhere")
+	got = Noticed(h, []int{3}, true, at(0, 0, 0), at(10, 2500, 1000))
+	must.Be(t, len(got) == 1 && strings.Contains(got[0], "CPU 3, which should have none: 100/s, most by 24 "+
+		"PCI-MSIX 1-edge nvme0q3"), got)
+	put(t, dir, "proc/vmstat", "nr_free_pages 5\npswpin 100\npswpout 7\nnuma_pages_migrated 9\n"+
+		"compact_stall 0\nallocstall_dma 1\nallocstall_normal 1\npgfault 1\n")
+	idle := func(us string) {
+		put(t, dir, "sys/devices/system/cpu/cpu1/cpuidle/state0/name", "POLL\n")
+		put(t, dir, "sys/devices/system/cpu/cpu1/cpuidle/state0/time", us)
+	}
+	idle("7")
+	before := ReadActivity(h, time.Unix(0, 0), 0, 1)
+	put(t, dir, "proc/vmstat", "nr_free_pages 5\npswpin 130\npswpout 9\nnuma_pages_migrated 1010\n"+
+		"compact_stall 5\nallocstall_dma 4\nallocstall_normal 4\npgfault 9\n")
+	idle("30")
+	after := ReadActivity(h, time.Unix(1, 0), 0, 1)
+	got = Noticed(h, nil, false, before, after)
+	must.Be(t, slices.Equal(got, []string{"the machine swapped during the run: 30 pages in, 2 out",
+		"during the run the kernel moved 1001 pages between memory nodes (see numa_balancing)",
+		"during the run the kernel freed memory 6 times while a program waited: it is full"}), got)
+	must.Equal(t, fmt.Sprint(after.Since(before, 0, nil).Counts), "[{allocstall_dma 6} {compact_stall 5} "+
+		"{idle.POLL 23} {numa_pages_migrated 1001} {pswpin 30} {pswpout 2}]")
+	idle("-1") // hostile, or a counter that ran backwards
+	must.Equal(t, len(ReadActivity(h, time.Unix(2, 0), 0, 1).countsSince(after)), 0)
 }

@@ -201,6 +201,9 @@ func (out *Console) printMachine(m results.MachineState) {
 		for _, i := range m.Load.Interrupts[:min(len(m.Load.Interrupts), 3)] {
 			out.Line(display.Terminal(i.Kind), "%s: %d on the benchmark's processors", i.Name, i.Count)
 		}
+		for _, c := range m.Load.Counts {
+			out.Line("counted", "%s: %d", c.Name, c.Count)
+		}
 	}
 	switch {
 	case m.KernelLog.Lines == nil:
