@@ -126,7 +126,9 @@ func interrupted(h host.Host, cpus []int, shielded bool, before, after Activity)
 		}
 		rows := slices.DeleteFunc(after.interrupts.Since(*before.interrupts, set),
 			func(r InterruptRow) bool { return !r.Device() })
-		worst := slices.MaxFunc(rows, func(a, b InterruptRow) int { return cmp.Compare(a.Total(), b.Total()) })
+		worst := slices.MaxFunc(rows, func(a, b InterruptRow) int {
+			return cmp.Compare(a.Total(), b.Total())
+		})
 		list = append(list, fmt.Sprintf("devices interrupted CPU %d, which should have none: %.0f/s, most "+
 			"by %s (see irq_affinity; isolcpus=managed_irq,%[1]d for queues that the kernel places)",
 			c.CPU, rate, display.PlainLine(display.Head(worst.Name+" "+worst.About, mostName))))
