@@ -44,7 +44,7 @@ func (p *Pages) raw(do func(http.ResponseWriter, *http.Request) error) http.Hand
 func send(w http.ResponseWriter, r *http.Request, text []byte) {
 	sum := sha256.Sum256(text)
 	w.Header().Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
-	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Cache-Control", "private, no-cache") // another one may not see it
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }
 

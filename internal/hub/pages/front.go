@@ -1,6 +1,7 @@
 package pages
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"slices"
@@ -31,11 +32,11 @@ const (
 func (p *Pages) front(r *http.Request, f Frame) (any, error) {
 	f.Title, f.Section, f.Live = "What changed, and what runs", "front", true
 	page := Front{Frame: f}
-	events, err := p.db.Events(r.Context(), database.EventFilter{Open: true}, 0, mostOnFront)
+	events, counts, err := p.open(r.Context(), f.Now)
 	if err != nil {
 		return nil, err
 	}
-	page.Events = grouped(eventRows(events, f.Now))
+	page.Events = events
 	active, err := p.db.Active(r.Context(), 0, mostOnFront)
 	if err != nil {
 		return nil, err
@@ -52,8 +53,35 @@ func (p *Pages) front(r *http.Request, f Frame) (any, error) {
 	if err := p.unwell(r, &page); err != nil {
 		return nil, err
 	}
-	page.Answer, err = p.answer(r, &page, len(events) < mostOnFront)
+	page.Answer, err = p.answer(r, &page, counts)
 	return page, err
+}
+
+// open returns the open events that the first page has, and how many there are of each verdict. If
+// the page has all of them, a change of a program on several machines counts once.
+func (p *Pages) open(ctx context.Context, now time.Time) (rows []EventRow, counts []database.Count,
+	err error) {
+	list, err := p.db.Events(ctx, database.EventFilter{Open: true}, 0, mostOnFront)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows = grouped(eventRows(list, now))
+	if len(list) == mostOnFront {
+		counts, err = p.db.OpenEvents(ctx)
+		return rows, counts, err
+	}
+	for _, v := range slices.Sorted(slices.Values(verdicts)) {
+		n := int64(0)
+		for _, e := range rows {
+			if e.Verdict == v {
+				n++
+			}
+		}
+		if n > 0 {
+			counts = append(counts, database.Count{Kind: v, N: n})
+		}
+	}
+	return rows, counts, nil
 }
 
 // unwell adds the machines and experiments that need somebody.
@@ -106,13 +134,8 @@ func (p *Pages) incomplete(r *http.Request, page *Front) error {
 	return err
 }
 
-// answer is the page in a sentence; whole: the page has all events, so that it counts changes of
-// programs once.
-func (p *Pages) answer(r *http.Request, page *Front, whole bool) (string, error) {
-	counts, err := p.db.OpenEvents(r.Context())
-	if err != nil {
-		return "", err
-	}
+// answer is the page in a sentence; counts are of the open events.
+func (p *Pages) answer(r *http.Request, page *Front, counts []database.Count) (string, error) {
 	states, err := p.db.Counts(r.Context())
 	if err != nil {
 		return "", err
@@ -128,14 +151,6 @@ func (p *Pages) answer(r *http.Request, page *Front, whole bool) (string, error)
 	}
 	var changed []string
 	for _, c := range counts {
-		if whole {
-			c.N = 0
-			for _, e := range page.Events {
-				if e.Verdict == c.Kind {
-					c.N++
-				}
-			}
-		}
 		what := map[string]string{"program": "change of a program", "machine": "change of a machine",
 			"undecided": "undecided change"}[c.Kind]
 		changed = append(changed, plural(int(c.N), what))

@@ -515,6 +515,26 @@ func TestBisectCommand(t *testing.T) {
 	must.Contain(t, render(t, page), "bisect v1 v2 --to &#39;m;reboot&#39; ...")
 }
 
+// TestOneNumber: a change of a program on two machines is one, on the first page and in the
+// navigation of all pages.
+func TestOneNumber(t *testing.T) {
+	onEach(t, func(t *testing.T, h *testHub) {
+		for _, machine := range []string{"bench-1", "bench-2"} {
+			h.update(func(tx *sql.Tx) error {
+				return h.db.PutEvent(t.Context(), tx, database.Event{ID: machine, Name: "sorting",
+					Machine: machine, Verdict: "program", Present: true,
+					Finding: database.Finding{Version: "v20"}})
+			})
+		}
+		_, text := h.get("/")
+		must.Contain(t, text, "1 change of a program; ")
+		for _, path := range []string{"/", "/events", "/machines"} {
+			_, text := h.get(path)
+			must.Contain(t, text, `Events <b class="number">1<span`, path)
+		}
+	})
+}
+
 // TestBisectAction: where the hub builds the revisions of an event, a click begins to look for its
 // commit, once; elsewhere the page has no such button.
 func TestBisectAction(t *testing.T) { onEach(t, testBisectAction) }

@@ -203,7 +203,7 @@ func (p *Pages) frame(r *http.Request) Frame {
 	f := Frame{User: who.Name, Role: string(who.Role), Writes: who.Role.Includes(access.User),
 		Now: p.db.Now(), Version: display.Version()}
 	if f.User != "" {
-		counts, err := p.db.OpenEvents(r.Context())
+		_, counts, err := p.open(r.Context(), f.Now)
 		if err != nil {
 			p.log.Error("the events were not counted", "error", err)
 		}

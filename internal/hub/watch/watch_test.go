@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
@@ -301,6 +302,53 @@ func TestRedirected(t *testing.T) {
 	repo.Commit(t, "main", "2")
 	b.step()
 	must.Equal(t, b.runs(), "first, measuring ")
+}
+
+// TestHugeAndSilentForge: a forge whose answers have no end, or do not begin before the hub is
+// killed, costs bounded memory, and gets each answer once in the end.
+func TestHugeAndSilentForge(t *testing.T) {
+	signing := filepath.Join(t.TempDir(), "token")
+	must.Do(t, os.WriteFile(signing, []byte("glpat-1"), 0o600))
+	forge := &watchtest.GitLab{Project: "a/b", Token: "glpat-1", Requests: map[int64]watchtest.Request{}}
+	killed, kill := context.WithCancel(t.Context())
+	requests, sent := 0, int64(0)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch requests++; requests {
+		case 1: // it ends when nobody reads any more
+			for line := []byte(strings.Repeat(" ", 1<<20)); sent < 1<<30; sent += int64(len(line)) {
+				if _, err := w.Write(line); err != nil {
+					return
+				}
+			}
+		case 2:
+			kill()
+			<-r.Context().Done()
+		default:
+			forge.ServeHTTP(w, r)
+		}
+	}))
+	defer web.Close()
+	repo := watchtest.NewRepo(t)
+	repo.Commit(t, "main", "1")
+	b := newBench(t, dbtest.SQLite(t), repo, repo.TOML("commit", "skip", fmt.Sprintf("forge = \"gitlab\"\n"+
+		"api = %q\nproject = \"a/b\"\ntoken_file = %q", web.URL, signing)))
+	b.step()
+	repo.Commit(t, "main", "2")
+	b.step()
+	must.Be(t, requests == 1 && sent < 64<<20, requests, "requests;", sent, "bytes")
+	b.now = b.now.Add(time.Hour)
+	_, err := b.Tell(killed)
+	must.Fail(t, err, context.Canceled)
+	for range 3 {
+		b.now = b.now.Add(2 * time.Hour)
+		b.step()
+	}
+	b.measured("same", 1)
+	var list []string
+	for _, s := range forge.Statuses {
+		list = append(list, s.Status)
+	}
+	must.Equal(t, strings.Join(list, " "), "running success")
 }
 
 // TestHostileBuild: what a build leaves behind leads nowhere else.
