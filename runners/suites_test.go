@@ -44,10 +44,11 @@ BenchmarkSuite.suites = [];
 BenchmarkSuite.ResetRNG = function() {};
 `
 	octaneFile = `
-var x = 0;
+var x = 0, made = 0;
 new BenchmarkSuite('Two', [1], [
-  new Benchmark("First", true, false, 9, () => { throw "the other benchmark"; }),
+  new Benchmark("First", true, false, 9, () => { made++; }),
   new Benchmark("Second", true, false, 9, () => {
+    if (made !== 1) throw new Error("First has made " + made);
     for (const end = Date.now() + 3; Date.now() < end;); x++; }, () => { x = 100; },
     () => { if (x !== 100 + runs) throw new Error("x is " + x); })]);
 `

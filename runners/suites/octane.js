@@ -1,7 +1,8 @@
 /*
  * Hook of krund for Octane: an iteration is one run of a benchmark, with the clock of the suite's
  * function Measure around it. Setup comes before the first one, and TearDown, which checks, after
- * the last one, as in the suite's RunStep.
+ * the last one, as in the suite's RunStep. A benchmark may need what those before it in its suite
+ * have made (Decrypt), so these run once before it.
  */
 "use strict";
 
@@ -12,13 +13,20 @@
 
   for (const file of files)
     load(path.join(process.env.KRUN_SUITE, file));
-  const found = BenchmarkSuite.suites.map((suite) => suite.benchmarks).flat()
-      .find((one) => one.name === name);
-  if (!found)
+  const list = BenchmarkSuite.suites.map((suite) => suite.benchmarks)
+      .find((all) => all.some((one) => one.name === name));
+  if (!list)
     throw Error(`${name} is not in ${files.join(", ")}`);
+  const at = list.findIndex((one) => one.name === name);
+  const found = list[at];
 
   krunSuite((krun) => {
     BenchmarkSuite.ResetRNG();
+    for (const one of list.slice(0, at)) {
+      one.Setup();
+      one.run();
+      one.TearDown();
+    }
     found.Setup();
     while (krun.again()) {
       krun.begin();

@@ -30,7 +30,7 @@ const (
 	MostText       = 256     // bytes of an option, and of a file's path in the suite
 	mostEntries    = 5000    // of a directory
 	mostListed     = 100_000 // of all
-	mostFile       = 1 << 20 // bytes
+	mostFile       = 8 << 20 // bytes; Octane's Mandreel has 5 MB
 	mostRead       = 64 << 20
 )
 

@@ -197,7 +197,7 @@ func TestHostile(t *testing.T) {
 	f := must.Get(suite(t, "pyperf", map[string]string{
 		"good.py": "import pyperf", "link.py": "-> " + outside, "up.py": "-> ../../../../../../etc/passwd",
 		"device.py": "-> /dev/zero", "-o.py": "import pyperf", "new\nline.py": "import pyperf",
-		"huge.py": "import pyperf" + strings.Repeat(" ", 2<<20), "dir.py/x": "",
+		"huge.py": "import pyperf" + strings.Repeat(" ", 9<<20), "dir.py/x": "",
 	}))(t)
 	must.Equal(t, names(f), `good[""]`)
 	must.Equal(t, len(f.LeftOut), 7)
