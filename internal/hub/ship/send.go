@@ -18,8 +18,7 @@ const briefly = 900 * time.Millisecond
 func (x Shipper) Send(ctx context.Context, clock sysroot.Clock) (result Shipment, err error) {
 	if x.Brief {
 		if err := x.answers(ctx, clock); err != nil {
-			return result, fmt.Errorf("the hub did not answer within a second, and gets it all later: %w",
-				err)
+			return result, fmt.Errorf("the hub took no message within a second, and gets all later: %w", err)
 		}
 		return x.Ship(ctx)
 	}
