@@ -131,14 +131,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	case "version", "--version":
 		if len(args) > 1 {
-			return status(usageError{"krund version takes no arguments"}, stderr)
+			return status(usageError{"krund version takes no arguments" + seeHelp}, stderr)
 		}
 		fmt.Fprintln(stdout, "krund", display.Version())
 		return exitOK
 	default:
 		command, ok := commands[name]
 		if !ok {
-			fmt.Fprintf(stderr, "krund: unknown command %q; `krund help` lists the commands\n", name)
+			fmt.Fprintf(stderr, "krund: unknown command %q%s\n", name, seeHelp)
 			return exitUsage
 		}
 		err := command(ctx, args[1:], stdout, stderr)
@@ -154,10 +154,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
+const seeHelp = "; see `krund help`"
+
 // usageError is an error in the command line.
 type usageError struct{ text string }
 
-func (e usageError) Error() string { return e.text + "; see `krund help`" }
+func (e usageError) Error() string { return e.text }
 
 // errInterrupted ends krund with the status of an interruption.
 var errInterrupted = errors.New("interrupted")

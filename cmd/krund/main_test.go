@@ -67,9 +67,11 @@ func TestWrongUsage(t *testing.T) {
 		{"unknown mode", []string{"run", "--reboot", "warm", "a.toml"}, "--reboot must be one of"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			// what krunctl run and check hand on does not send its user to another program
+			own := !strings.Contains(test.want, "/") && !strings.Contains(test.want, "--reboot")
 			code, stdout, stderr := krund(t, test.args...)
 			if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) ||
-				!strings.Contains(stderr, "krund help") {
+				strings.Contains(stderr, "krund help") != own {
 				t.Errorf("status %d, stdout %q, stderr %q; want %q", code, stdout, stderr, test.want)
 			}
 		})
@@ -129,7 +131,7 @@ func TestStatus(t *testing.T) {
 		{"said already", errSilent, exitError, ""},
 		{"mistakes in the configuration", fmt.Errorf("a: %w", mistakes), exitUsage,
 			"a.toml:3: x; y\na.toml:4: z; w\n"},
-		{"usage", usageError{"no"}, exitUsage, "krund: no; see `krund help`\n"},
+		{"usage", usageError{"no"}, exitUsage, "krund: no\n"},
 		{"other", errors.New("disk on fire"), exitError, "krund: disk on fire\n"},
 		{"a name that a benchmark chose", errors.Join(errors.New("remove \x1b]0;x\a\r\u202e"),
 			errors.New("b")), exitError, "krund: remove \uFFFD]0;x\uFFFD\uFFFD\uFFFD\nb\n"},

@@ -94,7 +94,7 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 			return "", err
 		}
 		if err != nil {
-			return "", usageError{err.Error()}
+			return "", usageError{err.Error() + seeHelp}
 		}
 		if flags.NArg() == 0 {
 			break
@@ -102,7 +102,8 @@ func parseWithFile(flags *flag.FlagSet, args []string) (string, error) {
 		files, args = append(files, flags.Arg(0)), flags.Args()[1:]
 	}
 	if len(files) != 1 {
-		return "", usageError{fmt.Sprintf("krund %s takes one NAME.toml, not %d", flags.Name(), len(files))}
+		return "", usageError{fmt.Sprintf("krund %s takes one NAME.toml, not %d%s", flags.Name(), len(files),
+			seeHelp)}
 	}
 	return directory.Absolute(files[0])
 }
@@ -145,7 +146,7 @@ func asAllowed(cfg *config.Config, root bool, hubFile, state string) (*config.Co
 // misnamed turns the error that the configuration does not exist into a usageError.
 func misnamed(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, config.ErrNotFile) {
-		return usageError{err.Error()}
+		return usageError{err.Error() + "; `krunctl init` writes a first one"}
 	}
 	return err
 }

@@ -174,19 +174,19 @@ const (
 
 // warn adds what a reader should know before believing the numbers.
 func (a *Answer) warn() {
+	var busy []string
+	executions := 0
 	for i := range a.Subjects {
 		r := &a.Subjects[i]
 		if r.Failed > 0 {
 			r.add("%d of %d executions failed: %s", r.Failed, r.Executions, r.Reason)
 		}
+		busy, executions = append(busy, r.busy...), executions+r.Executions
 		if r.Runs == 0 {
 			continue
 		}
 		if r.NotOK > 0 {
 			r.add("%d of %d runs ended with an exit status other than 0", r.NotOK, r.Runs)
-		}
-		if len(r.busy) > 0 {
-			r.add("%s (in %d of %d executions)", r.busy[0], len(r.busy), r.Executions)
 		}
 		if text := warmup.LoopText(r.good); text != "" {
 			r.add("%s", text)
@@ -199,6 +199,9 @@ func (a *Answer) warn() {
 			r.add("%s: too few for an interval to rely on; give more --runs",
 				display.Count(len(r.levels), "execution"))
 		}
+	}
+	if len(busy) > 0 {
+		a.Warnings = append(a.Warnings, fmt.Sprintf("%s (in %d of %d executions)", busy[0], len(busy), executions))
 	}
 }
 

@@ -343,6 +343,9 @@ func TestAnswerWarns(t *testing.T) {
 	d.Pairs[1].Executions[0].Columns[0].Ints[0] *= 3
 	last := &d.Pairs[1].Executions[9]
 	last.Outcome, last.Reasons = results.Error, []string{"exit status 3"}
+	for i := range d.Pairs {
+		d.Pairs[i].Executions[1].Reasons = []string{results.BusyMachine + "x ran"}
+	}
 	a := must.Get(AnswerOf(p, d))(t)
 	for i, want := range [][]string{
 		{"it takes less than 5 ms"},
@@ -354,6 +357,8 @@ func TestAnswerWarns(t *testing.T) {
 			must.Be(t, strings.HasPrefix(got[j], want[j]), got[j], "want", want[j])
 		}
 	}
+	must.Be(t, slices.Equal(a.Warnings, []string{results.BusyMachine + "x ran (in 2 of 20 executions)"}),
+		"once for all commands", a.Warnings)
 }
 
 // TestAnswerTooShort: what takes less time than the start of its shell varies has no time, and no
