@@ -159,7 +159,7 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{[]string{"--rule", "cost=x", in}, exitUsage, "--rule cost"},
 		{[]string{"--rule", "resamples=-5", in}, exitUsage, "--rule resamples"},
 		{[]string{"-o", "x", in, in}, exitUsage, "-o names one file"},
-		{[]string{text}, exitUsage, "neither"},
+		{[]string{text}, exitUsage, "this is no NAME.krun, NAME.toml or file of results"},
 		{[]string{filepath.Join(dir, "none.json")}, exitError, "none.json"},
 		{[]string{broken}, exitError, "broken.json"},
 		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},

@@ -199,7 +199,7 @@ var errUnjudged = experiment.ErrUnjudged
 // leaveOut reports, once, that a record of source could not be read, and why. The command continues
 // without it, and ends with exitLeftOut unless there is an error.
 func (a *app) leaveOut(source, why string) {
-	const most = 20 // records that are named
+	const most = 3 // records that are named
 	if a.leftOut == nil {
 		a.leftOut = make(map[[2]string]bool)
 	}

@@ -22,7 +22,7 @@ func (a *app) similarity(args []string, o analyzeOptions) error {
 	}
 	return lookAtEach(a, args, o.Selection, look, printing[*similarity.Document]{
 		json: o.format == "json", csv: o.format == "csv", rows: report.SimilarityRows,
-		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, doc) },
+		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, a.console().Width(), doc) },
 	}, func(doc *similarity.Document) int {
 		return count(doc.Keys, func(k similarity.KeyDocument) bool { return k.Averages != nil })
 	})

@@ -17,10 +17,8 @@ import (
 
 // ErrUnknown reports that a file has none of the known formats.
 var ErrUnknown = errors.New(
-	"this is neither an experiment's directory nor NAME.toml, nor results of Krun " +
-		"(.json, .json.bz2), warmup_stats (.csv), JMH, pyperf, hyperfine, criterion, " +
-		"pytest-benchmark, Google Benchmark or BenchmarkDotNet (JSON), ReBench, go test -bench or divan " +
-		"(text), or a CSV with key,execution,iteration,value,unit",
+	"this is no NAME.krun, NAME.toml or file of results that krunctl knows; docs/exchange.md lists them; a " +
+		"CSV of your own begins with " + plainHeader,
 )
 
 // ErrPacked reports that a file is compressed and not a result file of µOpTime.

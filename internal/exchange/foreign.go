@@ -30,10 +30,8 @@ type foreignFormat struct {
 }
 
 const (
-	notRead = "krunctl does not read it; it reads JSON of JMH, pyperf, hyperfine, criterion " +
-		"(sample.json), pytest-benchmark, Google Benchmark and BenchmarkDotNet, data of ReBench, output of " +
-		"go test -bench and divan, CSV with key,execution,iteration,value,unit, and results of Krun and " +
-		"warmup_stats"
+	notRead = "krunctl does not read it; docs/exchange.md lists what it reads; as a CSV it begins with " +
+		plainHeader
 	criterionAdvice = "it has no single times; name sample.json beside it"
 	hyperfineAdvice = "it has no single times; export JSON (hyperfine --export-json FILE)"
 	jmhAdvice       = "it has no single iterations; write JSON (-rf json -rff FILE)"
@@ -95,11 +93,11 @@ func foreign(head []byte) error {
 			return ForeignError{What: f.what, Advice: cmp.Or(f.advice, notRead)}
 		}
 	}
-	const fewest = 3 // columns of a table
+	const fewest = 2 // columns of a table
 	switch columns := o.columns[0]; {
 	case IsUOpTime(head):
 		return ForeignError{What: "a result file of µOpTime", Advice: "krunctl enough optimize reads it"}
-	case len(o.lines) > 1 && len(columns) >= fewest &&
+	case len(o.lines) > 1 && len(columns) >= fewest && strings.ContainsAny(o.lines[1], "0123456789") &&
 		len(columns) == len(columnsOf([]byte(o.lines[1]), ',')):
 		return ForeignError{What: "a CSV", Advice: wrongColumns(columns)}
 	}

@@ -59,7 +59,9 @@ type otherFormat struct {
 
 // PlainColumns are the columns of the plain CSV: a key (benchmark:vm:variant, or a benchmark), the
 // numbers of the process execution and the iteration, a value and its unit.
-var PlainColumns = []string{"key", "execution", "iteration", "value", "unit"}
+var PlainColumns = strings.Split(plainHeader, ",")
+
+const plainHeader = "key,execution,iteration,value,unit"
 
 var hyperfineColumns = []string{"command", "mean", "stddev", "median", "user", "system", "min", "max"}
 

@@ -93,12 +93,12 @@ func isWarmupHeader(columns []string, cut bool) bool {
 	return true
 }
 
-// wrongColumns describes a header that is not warmup_stats'.
+// wrongColumns describes a header that is neither ours nor warmup_stats'.
 func wrongColumns(columns []string) string {
-	const most, some = 60, 3 // bytes of the header, iterations of the example
-	return fmt.Sprintf("its columns are %s; krunctl reads the CSV of warmup_stats, whose header is %s,...: "+
-		"a row per process execution, a column per iteration, in seconds",
-		display.Clip(strings.Join(columns, ","), most), strings.Join(warmupHeader(some), ","))
+	const most, some = 60, 2 // bytes of the header, iterations of the example
+	return fmt.Sprintf("its columns are %s; name them %s (a row: fib,1,1,0.25,s), or %s,... for a row per "+
+		"process execution in seconds", display.Clip(strings.Join(columns, ","), most), plainHeader,
+		strings.Join(warmupHeader(some), ","))
 }
 
 func (o WarmupCSVOptions) key(benchmark string) key.Key {

@@ -41,7 +41,8 @@ func AnalysisText(w io.Writer, most int, doc *warmup.Document) {
 		if p.Scheme == bootstrap.Pooled {
 			of = "the mean of one execution"
 		}
-		fmt.Fprintln(w, display.Wrap(fmt.Sprintf("steady perf: ± half of the %g%% interval of %s, by "+
+		fmt.Fprintln(w, display.Wrap(fmt.Sprintf("steady perf: the mean of steady iterations "+
+			"(compare takes their shortest half, without spikes), ± half of the %g%% interval of %s, by "+
 			"bootstrap as in the study; %s", 100*p.Confidence, of, otherIntervals("enough", "compare")), most,
 			"  "))
 	}

@@ -38,7 +38,7 @@ func CompareTable(r *compare.Result) Table {
 	for i := range r.Changes {
 		t.Rows = append(t.Rows, compareRow(r, &r.Changes[i]))
 	}
-	t.Notes = compareNotes(r)
+	t.Notes, t.Shown = compareNotes(r)
 	return t
 }
 
@@ -159,8 +159,11 @@ var corrections = map[compare.Correction]string{
 	compare.None: "the probability of a false verdict is %s for each key, and larger for the table",
 }
 
-func compareNotes(r *compare.Result) []string {
-	notes := methodNotes(r)
+// compareNotes are what a reader has to know, first the method and what concerns all keys; shown is
+// how many the text has at least.
+func compareNotes(r *compare.Result) (notes []string, shown int) {
+	const few = 5
+	notes = methodNotes(r)
 	for _, w := range r.Warnings {
 		if w.Code != warmup.WarnPrograms { // Table.First
 			notes = append(notes, w.Text)
@@ -169,7 +172,8 @@ func compareNotes(r *compare.Result) []string {
 	for _, s := range r.Restarts {
 		notes = append(notes, restartsText(s))
 	}
-	return append(notes, keyNotes(r)...)
+	shown = max(few, len(notes))
+	return append(append(notes, keyNotes(r)...), rulesText(r)), shown
 }
 
 // methodNotes are the sentences about what was compared, and how.
@@ -188,9 +192,10 @@ func methodNotes(r *compare.Result) []string {
 			otherIntervals("analyze", "enough")+"; changes below %s are the same",
 			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
 			compare.Percent(r.Margin)),
-		fmt.Sprintf("compared are %s; after/before is the ratio of their geometric means; detectable: the "+
-			"smallest change that they would show with a probability of %s", by, compare.Percent(r.Power)),
-		rulesText(r))
+		fmt.Sprintf("compared are %s, each by the mean of the shortest half of its iterations (analyze "+
+			"prints means, which spikes move); after/before is the ratio of their geometric means; "+
+			"detectable: the smallest change that they would show with a probability of %s", by,
+			compare.Percent(r.Power)))
 	if c := r.Calibration; c != nil {
 		notes = append(notes, calibrationText(c))
 	}
@@ -294,24 +299,39 @@ func rulesText(r *compare.Result) string {
 		p.Mode, p.Delta, p.Steady, p.Window, p.Penalty, p.Cost)
 }
 
-// keyNotes are the reasons and warnings of keys. Warnings of one kind about one side are combined
-// and use the text of the first.
+// keyNotes are the reasons and warnings of keys, those of most keys first. Those that differ only
+// in numbers, or in the side, are combined and use the text of the first.
 func keyNotes(r *compare.Result) []string {
 	var list remarks
 	for _, c := range r.Changes {
 		if c.Reason != "" {
-			list.add(c.Reason, c.Reason, c.Key)
+			list.add(withoutNumbers(c.Reason), c.Reason, c.Key)
 		}
 		for _, w := range c.Warnings {
-			side, _, _ := strings.Cut(w.Text, ":")
-			list.add(w.Code+" "+side, w.Text, c.Key)
+			text := w.Text
+			if _, rest, ok := strings.Cut(text, ": "); ok && slices.ContainsFunc(c.Warnings,
+				func(other warmup.Warning) bool { return other.Code == w.Code && other.Text != text }) {
+				text = "before and after: " + rest
+			}
+			list.add(w.Code, text, c.Key)
 		}
 	}
+	slices.SortStableFunc(list, func(a, b remark) int { return len(b.Keys) - len(a.Keys) })
 	var notes []string
 	for _, g := range list {
 		notes = append(notes, g.line(1))
 	}
 	return notes
+}
+
+// withoutNumbers is the text without its digits.
+func withoutNumbers(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' || r == '.' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // CompareCSV writes a comparison as CSV for programs.

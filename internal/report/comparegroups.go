@@ -88,10 +88,10 @@ func groupTable(r *compare.Result) Table {
 		}
 		t.Rows = append(t.Rows, cells)
 	}
+	t.Notes, t.Shown = compareNotes(r)
 	if g.Chosen != "" {
-		t.Notes = append(t.Notes, g.Chosen)
+		t.Notes, t.Shown = slices.Insert(t.Notes, 0, g.Chosen), t.Shown+1
 	}
-	t.Notes = append(t.Notes, compareNotes(r)...)
 	return t
 }
 

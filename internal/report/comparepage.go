@@ -3,7 +3,6 @@ package report
 import (
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 
 	"krund/internal/analysis/classify"
@@ -73,7 +72,8 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 	p := comparePage{
 		Index: index, Result: r, Title: compareTitle(r), Before: partyFacts(r.Before),
 		After: partyFacts(r.After), Margin: compare.Percent(r.Margin), Null: nullText(r.NullArm),
-		Headline: CompareAnswer(r), Notes: slices.Concat(methodNotes(r), keyNotes(r)), Version: version,
+		Headline: CompareAnswer(r), Version: version,
+		Notes: append(append(methodNotes(r), keyNotes(r)...), rulesText(r)),
 	}
 	for _, v := range verdictOrder {
 		p.Verdicts = append(p.Verdicts, verdictCount{string(v), verdictSlug(v), verdictSigns[v], r.Counts[v]})

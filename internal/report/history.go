@@ -77,10 +77,10 @@ func historyHeadline(h *history.History) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	blind := 0
+	blind, needed := 0, 0
 	for i := range h.Keys {
 		if k := &h.Keys[i]; k.Detectable == 0 && len(k.Changes) == 0 {
-			blind++
+			blind, needed = blind+1, max(needed, k.Needed)
 		}
 	}
 	what := "nothing changed"
@@ -89,6 +89,9 @@ func historyHeadline(h *history.History) string {
 		what = "what changed: " + strings.Join(parts, ", ")
 	case blind == len(h.Keys):
 		what = "cannot tell what changed: too little was measured, or it drifts"
+		if needed > len(h.Versions) {
+			what = fmt.Sprintf("cannot tell what changed: that takes at least %d versions", needed)
+		}
 	case blind > 0:
 		what += fmt.Sprintf(", as far as it can be told: not for %s", display.Count(blind, "key"))
 	}
@@ -147,7 +150,11 @@ func detectableText(k *history.KeyHistory) string {
 	case k.Reason != "":
 		return k.Reason
 	case k.Detectable == 0:
-		return display.Count(len(k.Points), "version") + ": too few to find anything"
+		text := display.Count(len(k.Points), "version") + ": too few to find anything"
+		if k.Needed > 0 && len(k.Levels) == 1 {
+			text += fmt.Sprintf("; that takes at least %d", k.Needed)
+		}
+		return text
 	}
 	return fmt.Sprintf("a change of %.2g%% would be found within 5 versions", 100*k.Detectable)
 }

@@ -12,19 +12,21 @@ import (
 	"krund/internal/display"
 )
 
-// SimilarityText prints the similarity of the executions of each key.
-func SimilarityText(w io.Writer, doc *similarity.Document) {
+// SimilarityText prints the similarity of the executions of each key, with at most most characters
+// a line; 0: any number.
+func SimilarityText(w io.Writer, most int, doc *similarity.Document) {
 	fmt.Fprintf(w, "%s: %s of %s, threshold %v\n\n", display.Terminal(doc.Source.Source),
 		display.Terminal(doc.Column), display.Count(len(doc.Keys), "key"), doc.Threshold)
 	rows := make([][]string, len(doc.Keys))
 	for i := range doc.Keys {
 		rows[i] = similarityRow(&doc.Keys[i])
 	}
-	display.Table(w, []string{
+	display.NarrowTable(w, most, rowNames, []string{
 		"benchmark", "VM", "variant", ">executions", ">M1 corr", ">M2 compr", ">M3 Fourier", ">M4 cosine",
-		">M5 KS", "heuristic", "SAME", "outliers",
+		">M5 KS", ">above", ">clusters", "verdict", "outliers",
 	}, rows)
-	fmt.Fprint(w, "\nDissimilarities are averages over all pairs, 0 is alike, 1 is not.\n")
+	fmt.Fprint(w, "\nM1 to M5 are averages over all pairs; 0 is alike, 1 is not. Dissimilar: 3 of 5\n"+
+		"above the threshold, and several clusters (SAME); unclear: one of the two\n(docs/similarity.md).\n")
 	printIndented(w, similarityNotes(doc))
 }
 
@@ -35,16 +37,17 @@ func similarityRow(k *similarity.KeyDocument) []string {
 	}
 	row := []string{k.Name.Benchmark, k.Name.VM, k.Name.VariantArm(), executions}
 	if k.Averages == nil {
-		return append(row, "", "", "", "", "", string(k.Verdict), string(k.Verdict), "")
+		return append(row, "", "", "", "", "", "", "", string(k.Verdict), "")
 	}
 	for _, v := range k.Averages.Measures() {
 		row = append(row, fmt.Sprintf("%.3f", v))
 	}
-	same := string(k.Same.Verdict)
-	if k.Same.Clusters > 1 {
-		same += " (" + display.Count(k.Same.Clusters, "cluster") + ")"
+	verdict := string(k.Verdict)
+	if k.Verdict != k.Same.Verdict {
+		verdict = "unclear"
 	}
-	return append(row, fmt.Sprintf("%s (%d of 5)", k.Verdict, k.Above), same, numberList(k.Outliers))
+	return append(row, fmt.Sprintf("%d of 5", k.Above), strconv.Itoa(k.Same.Clusters), verdict,
+		numberList(k.Outliers))
 }
 
 func numberList(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }

@@ -37,6 +37,7 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	Notes   []string // notes below: what weakens the results, and what signs mean
+	Shown   int      // notes of the text, which counts the others; 0: all
 }
 
 // Column is the head of a column. ">" before it makes the column flush right, as numbers are.
@@ -183,12 +184,18 @@ func (t *Table) text() string {
 		line(t.Caption, "")
 	}
 	if len(rows) > 0 {
-		fmt.Fprintln(&b)
+		if b.Len() > 0 {
+			fmt.Fprintln(&b)
+		}
 		display.NarrowTable(&b, t.Narrow, 1, columns, rows)
 	}
 	for i, note := range t.Notes {
 		if i == 0 {
 			b.WriteString("\n")
+		}
+		if t.Shown > 0 && i == t.Shown && i < len(t.Notes)-1 {
+			line(fmt.Sprintf("  * and %d notes more: --format markdown", len(t.Notes)-i), "    ")
+			break
 		}
 		line("  * "+note, "    ")
 	}

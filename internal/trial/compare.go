@@ -201,7 +201,8 @@ func (a *Answer) warn() {
 		}
 	}
 	if len(busy) > 0 {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("%s (in %d of %d executions)", busy[0], len(busy), executions))
+		a.Warnings = append(a.Warnings, fmt.Sprintf("%s (in %d of %d executions)", busy[0], len(busy),
+			executions))
 	}
 }
 

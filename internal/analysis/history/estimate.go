@@ -52,6 +52,7 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 	}
 	if h.Autocorrelation == 0 {
 		h.Detectable = d.detectable()
+		h.Needed = d.needed()
 	}
 }
 
@@ -196,6 +197,19 @@ func (d *detector) detectable() float64 {
 		return math.Expm1(size)
 	}
 	return 0
+}
+
+// needed returns KeyHistory.Needed.
+func (d *detector) needed() int {
+	const most = 10_000
+	n := len(d.points) - d.begin
+	if n == 0 || best(n, within-1) >= d.points[len(d.points)-1].threshold {
+		return 0
+	}
+	for n < most && best(n, within-1) < d.points[len(d.points)-1].threshold {
+		n++
+	}
+	return n
 }
 
 // within is the number of versions after a change with which a detectable one is found.

@@ -98,6 +98,9 @@ type KeyHistory struct {
 	// odds, had it been in those of the last level; 0: there are too few of them, or the key
 	// drifts.
 	Detectable float64 `json:"detectable,omitempty"`
+	// Needed are the fewest versions of a level with which a change can be found at all; 0 if there
+	// are as many, or the key drifts.
+	Needed int `json:"needed,omitempty"`
 	// Autocorrelation is the rank correlation of neighboring versions of a level; 0 if it is not
 	// significant. If it is, the key drifts: changes need more evidence, and intervals are wider.
 	Autocorrelation float64 `json:"autocorrelation,omitempty"`

@@ -200,3 +200,12 @@ func TestLogE(t *testing.T) {
 		must.Be(t, math.Abs(got-c.want) <= 1e-6, c.n, "and", c.m, c.d, "apart", got, "want", c.want)
 	}
 }
+
+// TestNeeded: five versions of one key are too few: of ten, the four after a change are one choice
+// of 210, which is more than the 1/0.01 that the rate asks for, with a factor of two for its sign.
+func TestNeeded(t *testing.T) {
+	for versions, want := range map[int]int{5: 10, 9: 10, 10: 0, 30: 0} {
+		h := one(t, made{versions: versions, executions: 5, between: 0.001, within: 0.001}, 1)
+		must.Be(t, h.Needed == want && (want == 0 || h.Detectable == 0), versions, h.Needed, h.Detectable)
+	}
+}

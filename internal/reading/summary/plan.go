@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 
 	"krund/internal/durable"
@@ -205,7 +206,14 @@ func (p *Plan) progress(fsys durable.FS, cfg *config.Config) (*survey, []Sample,
 	_, other := e.AsBegun(cfg, s.Header().ConfigHash)
 	if other != nil && other.Was != nil {
 		p.Notes = append(p.Notes, "krund has not taken this up yet: "+other.Growth(cfg.Slots()))
+		before := len(v.keys)
 		v.grow(cfg)
+		left := func(k schedule.KeyCounts) bool { return k.Outstanding > 0 }
+		if len(v.keys) > before && !slices.ContainsFunc(v.keys[:before], left) {
+			p.Notes = append(p.Notes, "what is new would be measured alone, after the rest, so that compare "+
+				"could not tell the one from the other; more executions of all are measured in turns: "+
+				"`krunctl run --executions +10`")
+		}
 		return v, samples, nil
 	}
 	if other != nil {

@@ -107,6 +107,10 @@ func TestStatusAndPlan(t *testing.T) {
 		!strings.HasPrefix(p.ETA.String(), "at least 29m 30s") {
 		t.Errorf("of a larger configuration: %+v, %s", p, p.ETA)
 	}
+	cfg = parsed(text + "fasta = { parameter = 1 }\n")
+	if p := plan(); len(p.Notes) != 2 || !strings.HasPrefix(p.Notes[1], "what is new would be measured") {
+		t.Errorf("with a new key: %q", p.Notes)
+	}
 	cfg = parsed(strings.Replace(text, "parameter = 10", "parameter = 11", 1))
 	if p := plan(); p.Finished != 0 || len(p.Notes) != 1 ||
 		!strings.Contains(p.Notes[0], "benchmarks.nbody.parameter was 10 and is 11") ||
