@@ -55,7 +55,7 @@ static int check_header(struct krun_header *h, uint64_t bytes)
 	if (p->version < KRUN_LAYOUT_FIRST || p->version > KRUN_LAYOUT_VERSION || p->clock != KRUN_CLOCK_KIND)
 		return KRUN_EVERSION;
 	if (p->iterations < 1 || p->iterations > KRUN_MAX_ITERATIONS || p->counters > KRUN_MAX_COUNTERS ||
-	    p->user_columns > KRUN_MAX_USER_COLUMNS || p->events > KRUN_MAX_EVENTS)
+	    p->user_columns > KRUN_MAX_USER_COLUMNS || p->events > KRUN_MAX_EVENTS || p->hold > KRUN_MAX_HOLD)
 		return KRUN_ELAYOUT;
 	at = krun_place(p->iterations, p->counters + p->user_columns, p->events);
 	if (p->header_bytes != KRUN_HEADER_BYTES || p->entry_bytes != KRUN_ENTRY_BYTES || p->bytes != at.bytes ||
@@ -153,6 +153,7 @@ static void fill_handle(krun *k, struct krun_header *h)
 	k->capacity = p->iterations;
 	k->open = false;
 	k->closed = false;
+	k->hold = p->hold;
 	k->header = h;
 	k->entries = (struct krun_entry *)(base + KRUN_HEADER_BYTES) + p->counters;
 	k->user = (int64_t *)(base + at.column + p->counters * at.stride);

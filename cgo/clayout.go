@@ -34,7 +34,7 @@ static const struct number numbers[] = {
 	HEADER(plan.magic), HEADER(plan.version), HEADER(plan.header_bytes), HEADER(plan.bytes),
 	HEADER(plan.iterations), HEADER(plan.counters), HEADER(plan.user_columns), HEADER(plan.entry_bytes),
 	HEADER(plan.start_offset), HEADER(plan.wall_offset), HEADER(plan.clock), HEADER(plan.scope),
-	HEADER(plan.events), HEADER(event_count.next),
+	HEADER(plan.events), HEADER(plan.hold), N(KRUN_MAX_HOLD), HEADER(event_count.next),
 	SLOT(kind), SLOT(name), SLOT(time_ns), SLOT(duration_ns), SLOT(argument),
 	EVENT_NAME(state), EVENT_NAME(text), { "event_name", sizeof(struct krun_event_name) },
 	HEADER(control), HEADER(control.stop), HEADER(control.exec_ns),

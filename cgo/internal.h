@@ -56,6 +56,7 @@ struct krun {
 	uint32_t capacity; /* begin refuses from here on: iterations, 0 once done */
 	bool open;         /* between begin and end */
 	bool closed;       /* krun_done was called */
+	uint32_t hold;     /* parts per million that every iteration takes longer; 0: none is held */
 	struct krun_counters *counters; /* to be read around the next iteration, or null */
 
 	struct krun_header *header;

@@ -50,6 +50,18 @@ int krun_begin(krun *k)
 	return clock_gettime(KRUN_CLOCK, &k->hot->begun); /* 0: krun_init tried it */
 }
 
+/* hold waits until an iteration has taken its part longer, and returns the time then. */
+static COLD struct timespec hold(const krun *k, struct timespec now)
+{
+	int64_t begun = krun_ns(k->hot->begun);
+	int64_t wall = krun_ns(now) - begun;
+	int64_t end = begun + wall + wall / 1000000 * k->hold + wall % 1000000 * k->hold / 1000000;
+
+	while (krun_ns(now) < end && clock_gettime(KRUN_CLOCK, &now) == 0)
+		continue;
+	return now;
+}
+
 int krun_end(krun *k)
 {
 	struct timespec now;
@@ -62,6 +74,8 @@ int krun_end(krun *k)
 	if (UNLIKELY(!k->open))
 		return set_error(k, KRUN_EORDER);
 	k->open = false;
+	if (UNLIKELY(k->hold)) /* the time was read: others do not pay for this */
+		now = hold(k, now);
 	i = k->next++;
 	if (UNLIKELY(k->counters != NULL))
 		krun_counters_after(k, i);

@@ -3,9 +3,10 @@ package libkrun
 // The numbers of layout.h, which specifies them. TestLayout compares the two.
 const (
 	magic         = "krunbuf\x00"
-	layoutVersion = 3
+	layoutVersion = 4
 
-	layoutEvents = 2 // without usage
+	layoutUsage  = 3 // without hold
+	layoutEvents = 2 // nor usage
 	layoutFirst  = 1 // nor events
 
 	lineBytes   = 64
@@ -24,6 +25,7 @@ const (
 	maxUserColumns = 64
 	maxGroup       = 16 // columns of one group
 	maxEvents      = 1 << 20
+	maxHold        = 1_000_000
 )
 
 // Offsets in the header.
@@ -40,6 +42,7 @@ const (
 	planClock       = 56
 	planScope       = 60
 	planEvents      = 64
+	planHold        = 68
 	planEnd         = 128 // what lies before is constant after Create
 	controlStop     = 128
 	controlExec     = 136

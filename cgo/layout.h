@@ -69,7 +69,7 @@
 #include <time.h>
 
 #define KRUN_MAGIC "krunbuf" /* with its final zero: eight bytes */
-#define KRUN_LAYOUT_VERSION 3
+#define KRUN_LAYOUT_VERSION 4
 #define KRUN_LAYOUT_EVENTS 2 /* without KRUN_SOURCE_USAGE */
 #define KRUN_LAYOUT_FIRST 1 /* nor events */
 #define KRUN_LINE 64
@@ -87,6 +87,7 @@
 #define KRUN_MAX_COUNTERS 8192
 #define KRUN_MAX_USER_COLUMNS 64
 #define KRUN_MAX_GROUP 16 /* columns of one group */
+#define KRUN_MAX_HOLD 1000000u
 #define KRUN_MAX_EVENTS (1 << 20)
 
 enum krun_clock_kind {
@@ -160,7 +161,8 @@ struct krun_plan {
 	uint32_t clock;        /* enum krun_clock_kind */
 	uint32_t scope;        /* enum krun_scope */
 	uint32_t events;       /* slots for events; 0: none */
-	uint8_t room[60];
+	uint32_t hold;         /* parts per million that every iteration is to take longer */
+	uint8_t room[56];
 };
 
 /* Written by krund (and its stage, before the exec). */

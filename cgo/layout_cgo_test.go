@@ -32,6 +32,8 @@ func TestLayout(t *testing.T) {
 		"KRUN_EVENT_FAULT":      int64(EventFault),
 		"KRUN_EVENT_SMI":        int64(EventSMI),
 		"plan.events":           planEvents,
+		"plan.hold":             planHold,
+		"KRUN_MAX_HOLD":         maxHold,
 		"event_count.next":      eventCountNext,
 		"slot.kind":             slotKind,
 		"slot.name":             slotName,

@@ -30,6 +30,10 @@ type Spec struct {
 	Groups []Group
 	Scope  Scope
 
+	// Hold makes every iteration take longer by so many parts per million, at most 1,000,000: a
+	// slowdown that is known.
+	Hold int
+
 	made int64 // when, on the clock of Now; filled in by Create
 }
 
@@ -48,6 +52,9 @@ func (s Spec) check() error {
 	}
 	if s.Events < 0 || s.Events > maxEvents {
 		bad("%d events; want 0 to %d", s.Events, maxEvents)
+	}
+	if s.Hold < 0 || s.Hold > maxHold {
+		bad("iterations longer by %d parts per million; want at most %d", s.Hold, maxHold)
 	}
 	type id struct {
 		name string
@@ -100,8 +107,10 @@ func (s Spec) place() places { return place(s.Iterations, s.columns(), s.Events)
 func (s Spec) version() uint32 {
 	usage := func(g Group) bool { return g.Source == SourceUsage }
 	switch {
-	case slices.ContainsFunc(s.Groups, usage):
+	case s.Hold > 0:
 		return layoutVersion
+	case slices.ContainsFunc(s.Groups, usage):
+		return layoutUsage
 	case s.Events > 0:
 		return layoutEvents
 	}
@@ -141,6 +150,7 @@ func (s Spec) encode() []byte {
 	}
 	order.PutUint32(b[planScope:], uint32(s.Scope))
 	order.PutUint32(b[planEvents:], uint32(s.Events))
+	order.PutUint32(b[planHold:], uint32(s.Hold))
 	first := 0
 	for _, g := range s.Groups {
 		g.encode(b[headerBytes+first*entryBytes:], s.Scope)

@@ -46,6 +46,31 @@ static void every_iteration_is_published(void)
 	maker_close(&m);
 }
 
+/* A held iteration takes its part longer than the benchmark, and the clock says so. */
+static void iterations_are_held(void)
+{
+	struct maker m = maker_open(20, 0, 0);
+	int64_t last;
+	krun *k;
+	int i;
+
+	m.header->plan.version = KRUN_LAYOUT_VERSION;
+	m.header->plan.hold = 250000;
+	CHECK_INT(krun_init(&k), KRUN_OK);
+	for (i = 0; !krun_should_stop(k); i++) {
+		CHECK_INT(krun_begin(k), KRUN_OK);
+		do
+			last = krun_now_ns() - m.header->hot.begun.tv_sec * INT64_C(1000000000) -
+			       m.header->hot.begun.tv_nsec;
+		while (last < 100000);
+		CHECK_INT(krun_end(k), KRUN_OK);
+		CHECK(krun_wall_ns(k, i) >= last + last / 4 - 1);
+	}
+	CHECK_INT(i, 20);
+	krun_free(k);
+	maker_close(&m);
+}
+
 static void wrong_order(void)
 {
 	struct maker m;
@@ -161,6 +186,7 @@ static void null_handle(void)
 void test_measure(void)
 {
 	every_iteration_is_published();
+	iterations_are_held();
 	wrong_order();
 	beyond_the_plan();
 	after_done();

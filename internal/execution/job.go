@@ -74,6 +74,7 @@ type Job struct {
 	Parameter  int
 	Suite      *config.Suite // that the benchmark is of; nil: it has run_iter itself
 	Iterations int
+	Hold       int // parts per million that each iteration is to take longer
 	Limits     config.Limits
 	Counters   config.Counters
 	Verdict    config.Verdict
@@ -105,7 +106,7 @@ func NewJob(cfg *config.Config, k key.Key) (Job, error) {
 	j := Job{
 		Key: k, VM: vm, Suite: variant.Suite, Entry: cfg.EntryPath(k), Benchmark: bench.Name,
 		Parameter:  bench.Parameter,
-		Iterations: cfg.Iterations(k), Limits: cfg.Limits,
+		Iterations: cfg.Iterations(k), Hold: cfg.Hold(k), Limits: cfg.Limits,
 		Inherit:  cfg.Experiment.Environment == config.EnvironmentCaller,
 		Counters: cfg.Counters, Verdict: cfg.Verdict, Stop: cfg.Stop.Iterations, Seed: cfg.Experiment.Seed,
 		Relink: Relink{Argv: cfg.Experiment.Relink, Timeout: cfg.Hooks.Timeout},
@@ -223,7 +224,7 @@ func (j Job) userEnvironment(in Installed) []string {
 
 // spec returns the plan of the shared buffer without counters.
 func (j Job) spec() libkrun.Spec {
-	s := libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns}
+	s := libkrun.Spec{Iterations: j.Iterations, UserColumns: userColumns, Hold: j.Hold}
 	if j.VM.Instrument != "" {
 		s.UserColumns += instrumentColumns
 	}

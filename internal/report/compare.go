@@ -202,6 +202,15 @@ func methodNotes(r *compare.Result) []string {
 	if i := r.Injected; i != nil {
 		notes = append(notes, injectedText(i))
 	}
+	for _, s := range r.Seen {
+		verb := "would not have been seen"
+		if s.Found > 0 {
+			verb = "would have been seen"
+		}
+		notes = append(notes, fmt.Sprintf("a slowdown of %s %s in this experiment: the arm %s, which was "+
+			"held for that long, is worse in %d of %s", compare.Percent(s.Size), verb, s.Arm, s.Found,
+			display.Count(s.Of, "key")))
+	}
 	for _, text := range []string{adviceText(r), layoutText(r), machinesText(r)} {
 		if text != "" {
 			notes = append(notes, text)

@@ -287,7 +287,9 @@ func (g *Groups) choose(c Choice) error {
 		}
 	}
 	g.null = nullOf(g)
-	g.Levels = slices.DeleteFunc(slices.Clone(all), func(l string) bool { return l == g.Base || l == g.null })
+	g.Levels = slices.DeleteFunc(slices.Clone(all), func(l string) bool {
+		return l == g.Base || l == g.null || g.By == ByArm && g.of[0].injected(l) > 0
+	})
 	switch {
 	case c.Only != nil:
 		g.Levels = slices.DeleteFunc(slices.Clone(c.Only), func(l string) bool { return l == g.Base })
@@ -301,6 +303,16 @@ func (g *Groups) choose(c Choice) error {
 		g.null = ""
 	}
 	return nil
+}
+
+// injected returns by which part the iterations of an arm were held.
+func (s Side) injected(arm string) float64 {
+	for _, a := range s.Data.Arms {
+		if a.Name == arm {
+			return a.Inject
+		}
+	}
+	return 0
 }
 
 // bothKinds is what to do about an experiment without two kinds of restarts.
@@ -326,7 +338,7 @@ func restartable(c Choice, kinds []string) error {
 // there is none.
 func nullOf(g *Groups) string {
 	arms := g.of[0].Data.Arms
-	at := slices.IndexFunc(arms, func(a dataset.Arm) bool { return a.Null })
+	at := slices.IndexFunc(arms, func(a dataset.Arm) bool { return a.Null && a.Inject == 0 })
 	if g.By != ByArm || len(g.of) > 1 || at <= 0 || g.Base != arms[0].Name {
 		return ""
 	}

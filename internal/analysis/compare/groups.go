@@ -5,6 +5,7 @@ package compare
 // the others. So one table with one error rate decides about all of them. Start at [OfGroups].
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,7 +95,34 @@ func OfGroups(g *Groups, o Options) (*Result, error) {
 			c.Reason = fmt.Sprintf("%s has nothing to compare with it", g.Base)
 		}
 	}
-	return r, nil
+	return r, r.see(g, o)
+}
+
+// see adds whether slowdowns that are known were found: those of arms that are not compared
+// otherwise.
+func (r *Result) see(g *Groups, o Options) error {
+	o.Splits = 0
+	for _, a := range g.of[0].Data.Arms {
+		if a.Inject == 0 || g.By != ByArm || len(g.of) > 1 || g.Base != g.of[0].Data.Arms[0].Name ||
+			slices.Contains(g.Levels, a.Name) {
+			continue
+		}
+		var none *NoGroupsError
+		own, err := Choice{By: ByArm, Base: g.Base, Only: []string{a.Name}}.Groups(g.of...)
+		if errors.As(err, &none) {
+			continue // none of its executions was completed
+		}
+		var found *Result
+		if err == nil {
+			found, err = OfGroups(own, o)
+		}
+		if err != nil {
+			return err
+		}
+		r.Seen = append(r.Seen, Seen{Arm: a.Name, Size: a.Inject, Found: found.Counts[Worse],
+			Of: len(found.both())})
+	}
+	return nil
 }
 
 // one is a member that there is.

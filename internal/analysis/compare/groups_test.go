@@ -163,6 +163,23 @@ func TestGroupsOfArms(t *testing.T) {
 		r.Changes[3].Null != nil, r.NullArm)
 }
 
+// TestInjectedArm: an arm with a known slowdown has no part in the table, and is said to have been
+// seen in the keys where it is found; the null arm is beside it.
+func TestInjectedArm(t *testing.T) {
+	of := analyzed(t, armsOf(t, 12, 1.03, 1))
+	of.Data.Blocked = true
+	for inject, null := range map[string]string{"new": "null", "null": "new"} {
+		of.Data.Arms = []dataset.Arm{{Name: "base"}, {Name: null, Null: inject == "new"},
+			{Name: inject, Null: true, Inject: 0.03}}
+		r := compared(t, Choice{}, of)
+		must.Be(t, len(r.Changes) == 3 && r.After.Arm == null, r.Changes)
+		found := map[string]int{"new": 3, "null": 0}[inject]
+		must.EqualList(t, r.Seen, []Seen{{inject, 0.03, found, 3}})
+	}
+	r := compared(t, Choice{By: ByArm, Only: []string{"null"}}, of)
+	must.Be(t, len(r.Changes) == 3, r.Changes)
+}
+
 // TestGroupsRefused: what does not exist is an error that lists what does.
 func TestGroupsRefused(t *testing.T) {
 	s := levelled(t, map[string]float64{"a:C:x": 1, "b:C:x": 2}, "a:C:x", "b:C:x")

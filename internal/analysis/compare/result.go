@@ -57,7 +57,17 @@ type Result struct {
 	NullArm     *NullArm         `json:"null_arm"`
 	Calibration *Calibration     `json:"calibration"`
 	Injected    *Injected        `json:"injected,omitempty"`
+	Seen        []Seen           `json:"seen,omitempty"`
 	Warnings    []warmup.Warning `json:"warnings"`
+}
+
+// Seen is whether a slowdown that is known was found: every iteration of the arm, a copy of the
+// base, was held for a part of its time.
+type Seen struct {
+	Arm   string  `json:"arm"`
+	Size  float64 `json:"size"`  // 0.01 is 1%
+	Found int     `json:"found"` // keys that are worse
+	Of    int     `json:"of"`    // keys that were compared
 }
 
 // Party is one side.

@@ -94,10 +94,13 @@ const (
 
 // Arm is one of the builds or settings that an experiment compares.
 type Arm struct {
-	Name     string `json:"name"`             // key.Key.Arm of its keys
-	Null     bool   `json:"null"`             // a second copy of the base: its effect is noise
-	Anchor   bool   `json:"anchor,omitempty"` // a frozen build, which no other arm is compared with
-	Revision string `json:"revision,omitempty"`
+	Name string `json:"name"` // key.Key.Arm of its keys
+	Null bool   `json:"null"` // a second copy of the base: its effect is noise
+	// Inject is the part by which every iteration of a null arm was held, 0.01 for 1%: its effect
+	// is known.
+	Inject   float64 `json:"inject,omitempty"`
+	Anchor   bool    `json:"anchor,omitempty"` // a frozen build, which no other arm is compared with
+	Revision string  `json:"revision,omitempty"`
 	// Twins are the names of earlier arms that no file and no setting distinguishes from this one,
 	// for some keys at least, although this is no null arm.
 	Twins []string `json:"twins,omitempty"`

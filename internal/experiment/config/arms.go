@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"krund/internal/experiment/key"
@@ -12,6 +14,7 @@ import (
 type Arm struct {
 	Name       string
 	Null       bool       // a second copy of the base: what differs between the two is noise
+	Inject     float64    // a null arm whose iterations take this part longer: 0.01 is 1%
 	Revision   string     // what was built, for people; "" for none
 	Benchmarks string     // absolute path of the benchmarks' directory; "": the experiment's
 	VMs        []Override // what differs from [vms], the one for all VMs first
@@ -49,6 +52,8 @@ func (r *reader) arms(s *section) []Arm {
 	list := tables(r, "arms", s.get("arms", ""), func(name string, s *section) Arm {
 		arm := s.arm(name)
 		arm.Null, arm.Revision = s.flag("null", false), s.text("revision", "")
+		arm.Inject = s.percentage("inject")
+		arm.Null = arm.Null || arm.Inject > 0
 		return arm
 	})
 	n := s.get("anchor", "")
@@ -60,6 +65,32 @@ func (r *reader) arms(s *section) []Arm {
 	arm.Anchor, arm.Keys = true, own.patterns("keys")
 	own.done()
 	return append(list, arm)
+}
+
+// percentage reads a text such as "1%"; without one it is 0.
+func (s *section) percentage(name string) float64 {
+	const least, most = 0.0001, 0.5
+	text := s.text(name, "")
+	if text == "" {
+		return 0
+	}
+	number, found := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if v /= 100; !found || err != nil || !(v >= least && v <= most) {
+		s.bad(s.node.child(name), name, `write how much slower: "0.01%" to "50%"`)
+		return 0
+	}
+	return v
+}
+
+// Copy reports whether the arm is a copy of the base that differs from it by noise only.
+func (a Arm) Copy() bool { return a.Null && a.Inject == 0 }
+
+// Hold returns by how many parts per million the iterations of k are to take longer.
+func (c *Config) Hold(k key.Key) int {
+	const million = 1e6
+	a, _ := find(c.Arms, func(a Arm) bool { return a.Name == k.Arm })
+	return int(math.Round(a.Inject * million))
 }
 
 // arm reads what any arm may differ in.
@@ -160,6 +191,9 @@ func (c *Config) checkArms(root *node, found *problems) {
 		if arm.Null {
 			c.checkNull(i, at, found)
 		}
+		if arm.Inject > 0 {
+			c.checkInject(at, found)
+		}
 		for _, o := range arm.VMs {
 			c.checkOverride(root, at, o, found)
 		}
@@ -231,6 +265,21 @@ func (c *Config) checkNull(i int, at string, found *problems) {
 		if line, ok := c.lines[at+"."+name]; ok {
 			found.add(line, fmt.Sprintf("%s has %s and is null", at, name),
 				"remove one: a null arm is a copy of the first arm")
+		}
+	}
+}
+
+// checkInject reports what libkrun cannot hold, and a rule that would wait for the arm.
+func (c *Config) checkInject(at string, found *problems) {
+	line := c.lines.of(at + ".inject")
+	if len(c.Stop.Rules) > 0 {
+		found.add(line, fmt.Sprintf("there are %s.inject and [stop]", at),
+			"remove one: a slowdown that is known is measured as often as the others")
+	}
+	for _, vm := range c.VMs {
+		if vm.Runner == RunnerExternal {
+			found.add(line, fmt.Sprintf("%s.inject cannot slow %s, which measures itself", at, vm.Name),
+				"remove one: only iterations that libkrun measures can be held")
 		}
 	}
 }

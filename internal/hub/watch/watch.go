@@ -440,8 +440,7 @@ func (s Schedule) contents(r database.Run, copies []bundle.Copy) (*bundle.Conten
 	if len(cfg.Arms) < 2 || cfg.Arms[0].Name != BaseArm || cfg.Arms[1].Name != NewArm {
 		return nil, fmt.Errorf("%s: its first two arms are to be [arms.base] and [arms.new]", s.Experiment)
 	}
-	if null := func(a config.Arm) bool { return a.Null }; r.Machine != "" &&
-		!slices.ContainsFunc(cfg.Arms, null) {
+	if r.Machine != "" && !slices.ContainsFunc(cfg.Arms, config.Arm.Copy) {
 		return nil, fmt.Errorf("%s: it needs an arm with null = true: without it nobody knows what differs "+
 			"although nothing changed", s.Experiment)
 	}

@@ -168,8 +168,8 @@ func addArms(d *dataset.Dataset, e Experiment) {
 	}
 	d.Blocked = cfg.Experiment.Order == config.OrderBlocked
 	for _, arm := range cfg.Arms {
-		d.Arms = append(d.Arms, dataset.Arm{Name: arm.Name, Null: arm.Null, Anchor: arm.Anchor,
-			Revision: arm.Revision})
+		d.Arms = append(d.Arms, dataset.Arm{Name: arm.Name, Null: arm.Null, Inject: arm.Inject,
+			Anchor: arm.Anchor, Revision: arm.Revision})
 	}
 	sortArms(d)
 	hashes := fingerprint(e.Reader())

@@ -54,8 +54,7 @@ func Confirmation(file, template, before, after string, keys []string, host stri
 	if err != nil {
 		return "", err
 	}
-	null := func(a config.Arm) bool { return a.Null }
-	if len(cfg.Arms) == 0 || cfg.Arms[0].Name != Good || !slices.ContainsFunc(cfg.Arms, null) {
+	if len(cfg.Arms) == 0 || cfg.Arms[0].Name != Good || !slices.ContainsFunc(cfg.Arms, config.Arm.Copy) {
 		return "", fmt.Errorf("the template needs [arms.%s] as the first arm, and one with null = true: "+
 			"without it nobody knows what differs although nothing changed", Good)
 	}
