@@ -136,7 +136,7 @@ var awkwardMachines = []awkward{
 		setting.StatusCannot, "cpuidle.off"},
 	{"no frequency driver on RISC-V", "more/raspberry-pi", map[string]string{host.CPUFreqDir: "-",
 		"/proc/cpuinfo": "hart\t: 0\nisa\t: rv64imafdc\nuarch\t: sifive,u74-mc\n"}, "frequency",
-		setting.StatusCannot, "the board's own"},
+		setting.StatusCannot, "the board's frequency driver"},
 	{"no frequency driver and no registers of x86", "more/raspberry-pi",
 		map[string]string{host.CPUFreqDir: "-"}, "turbo", setting.StatusCannot, `turbo = "warn"`},
 	{"a kernel without tickless CPUs in a container", "more/container", map[string]string{nohzFile: "-"},

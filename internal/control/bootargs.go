@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"strings"
 
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
@@ -10,12 +11,17 @@ import (
 // loaders are the places of the kernel's command line: the first whose file is there is the
 // machine's. add and remove are sentences with one %s, an argument or its name.
 var loaders = []struct{ distribution, file, add, remove string }{
+	{wsl, "", `add %s to kernelCommandLine= in .wslconfig of Windows, run "wsl --shutdown"`,
+		`remove %s=... from kernelCommandLine= in .wslconfig of Windows, run "wsl --shutdown"`},
 	{"", "/boot/firmware/cmdline.txt", "add %s to the line in /boot/firmware/cmdline.txt, reboot", // Pi
 		"remove %s=... from the line in /boot/firmware/cmdline.txt, reboot"},
 	{"", "/etc/kernelstub/configuration", `run kernelstub -a "%s", reboot`,
 		`run kernelstub -d with the argument %s=..., reboot`}, // Pop!_OS
 	{"fedora", "/etc/default/grub", `run grubby --update-kernel=ALL --args="%s", reboot`,
 		`run grubby --update-kernel=ALL --remove-args="%s", reboot`},
+	{"suse", "/etc/default/grub", "add %s to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, run " +
+		"grub2-mkconfig -o /boot/grub2/grub.cfg, reboot", "remove %s=... from GRUB_CMDLINE_LINUX* in " +
+		"/etc/default/grub, run grub2-mkconfig -o /boot/grub2/grub.cfg, reboot"},
 	{"debian", "/etc/default/grub", "add %s to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub, " +
 		"reboot", "remove %s=... from GRUB_CMDLINE_LINUX* in /etc/default/grub, run update-grub, reboot"},
 	{"", "/etc/default/grub", "add %s to GRUB_CMDLINE_LINUX in /etc/default/grub, run grub-mkconfig -o " +
@@ -23,6 +29,10 @@ var loaders = []struct{ distribution, file, add, remove string }{
 		"grub-mkconfig -o /boot/grub/grub.cfg, reboot"},
 	{"", "/etc/kernel/cmdline", "add %s to /etc/kernel/cmdline, run kernel-install add-all, reboot",
 		"remove %s=... from /etc/kernel/cmdline, run kernel-install add-all, reboot"}, // systemd-boot
+	{"", "/boot/loader/loader.conf", "add %s to the line options of the entry in /boot/loader/entries, " +
+		"reboot", "remove %s=... from the line options of the entry in /boot/loader/entries, reboot"},
+	{"", "/etc/zipl.conf", "add %s to parameters in /etc/zipl.conf, run zipl, reboot",
+		"remove %s=... from parameters in /etc/zipl.conf, run zipl, reboot"}, // IBM's mainframes
 	{"", "/boot/extlinux/extlinux.conf", "add %s to the lines APPEND in /boot/extlinux/extlinux.conf, reboot",
 		"remove %s=... from the lines APPEND in /boot/extlinux/extlinux.conf, reboot"},
 	{"", "", "add %s to the kernel's command line in the boot loader's configuration, reboot",
@@ -36,9 +46,16 @@ func kernelArgument(h host.Host, argument string) string { return bootRemedy(h, 
 // withoutArgument returns instructions to remove one.
 func withoutArgument(h host.Host, name string) string { return bootRemedy(h, name, true) }
 
+// wsl stands for a distribution whose kernel Windows starts.
+const wsl = "wsl"
+
 func bootRemedy(h host.Host, argument string, remove bool) string {
+	distribution, platform := h.Distribution(), probe.PlatformOf(h)
+	if platform.WSL {
+		distribution = wsl
+	}
 	for _, l := range loaders {
-		if l.distribution != "" && l.distribution != h.Distribution() ||
+		if l.distribution != "" && l.distribution != distribution ||
 			l.file != "" && !readable(h, l.file) {
 			continue
 		}
@@ -47,7 +64,15 @@ func bootRemedy(h host.Host, argument string, remove bool) string {
 			text = l.remove
 		}
 		text = fmt.Sprintf(text, argument)
-		if probe.PlatformOf(h).Container {
+		if name, _, _ := strings.Cut(argument, "="); !remove {
+			line, _ := h.Root.Read("/proc/cmdline") // "" has no argument
+			for _, word := range strings.Fields(line) {
+				if strings.HasPrefix(word, name+"=") {
+					text += "; it replaces " + word
+				}
+			}
+		}
+		if platform.Container {
 			return "on the host of this container: " + text
 		}
 		return text

@@ -340,9 +340,10 @@ const nominal = "3800000"
 
 // smt takes the second half of the CPUs offline or back.
 func (k *fakeKernel) smt(value string) {
-	online, active := "0-3", "1"
+	all, _ := host.ParseCPUList(k.get("/sys/devices/system/cpu/present"))
+	online, active := all.String(), "1"
 	if value == "off" {
-		online, active = "0-1", "0"
+		online, active = all[:len(all)/2].String(), "0"
 	}
 	k.put("/sys/devices/system/cpu/online", online)
 	set, _ := host.ParseCPUList(online)

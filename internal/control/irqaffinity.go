@@ -47,7 +47,7 @@ var irqAffinity = Descriptor{
 func planIRQs(m *Machine, cpus, others host.CPUs) Plan {
 	wanted := "CPU " + others.String()
 	if len(cpus) == 0 {
-		return tooFew("all on CPU "+others.String(), "away from the benchmark CPU", others)
+		return tooFew(m, "all on CPU "+others.String(), "away from the benchmark CPU", others)
 	}
 	var steps []Step
 	var unknown []error

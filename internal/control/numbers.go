@@ -33,7 +33,7 @@ func number(d setting.Descriptor, f sysfile) Descriptor {
 var nmiWatchdog = number(setting.Descriptor{
 	Name: "nmi_watchdog", Policy: setting.Apply,
 	Brief: "no NMI watchdog",
-	Why:   "the watchdog interrupts every CPU and occupies a hardware counter",
+	Why:   "the watchdog interrupts every CPU, and may occupy a hardware counter",
 	What:  "`kernel.nmi_watchdog` = 0",
 }, sysfile{path: "/proc/sys/kernel/nmi_watchdog", want: "0",
 	absent: "the kernel has no hard lockup detector"})

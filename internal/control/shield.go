@@ -60,7 +60,7 @@ var shield = Descriptor{
 			return cannot("unknown", kind, err.Error(), "")
 		}
 		if len(cpus) == 0 {
-			return tooFew("none", kind, online)
+			return tooFew(m, "none", kind, online)
 		}
 		p := planShield(ctx, m, kind, cpus, online.Minus(cpus))
 		if p.Status == setting.StatusCannot && d.Policy == setting.Apply {

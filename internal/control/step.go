@@ -178,9 +178,13 @@ func willSet(found, wanted string, steps ...Step) Plan {
 }
 
 // tooFew is the plan of what needs a CPU beside the benchmark's.
-func tooFew(found, wanted string, online host.CPUs) Plan {
+func tooFew(m *Machine, found, wanted string, online host.CPUs) Plan {
+	fix := "measure on a machine, or in a container, with two CPUs or more"
+	if all, err := m.Online(); err == nil && len(m.PrimaryThreads(all)) < len(all) {
+		fix = `measure with two cores or more; smt = "off" in [controls] leaves sibling threads on`
+	}
 	return cannot(found, wanted, fmt.Sprintf("krund may use only CPU %s, and one is for the system", online),
-		"measure on a machine, or in a container, with two CPUs or more")
+		fix)
 }
 
 func cannot(found, wanted, detail, fix string) Plan {

@@ -63,7 +63,7 @@ func planTickless(m *Machine, cpus, online host.CPUs) Plan {
 	argument := "nohz_full=" + cpus.String()
 	switch {
 	case len(cpus) == 0:
-		return tooFew(found, "a tickless CPU", online)
+		return tooFew(m, found, "a tickless CPU", online)
 	case set.Contains(online):
 		return Plan{Status: setting.StatusNeedsReboot, Found: found, Wanted: wanted,
 			Detail: "no CPU is left to keep the time", Fix: kernelArgument(m.Host, argument)}

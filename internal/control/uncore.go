@@ -83,6 +83,9 @@ func noUncore(m *Machine, policy setting.Policy, wanted string) Plan {
 	platform := probe.PlatformOf(m.Host)
 	cpuinfo, _ := m.Root.Read("/proc/cpuinfo") // "" is of no known processor
 	fix := platform.Remedy("uncore")
+	if !m.KernelAtLeast(5, 6) {
+		fix = "it came with Linux 5.6"
+	}
 	if platform.Guest || !strings.Contains(cpuinfo, "GenuineIntel") {
 		fix = "only bare Intel processors show it"
 	}

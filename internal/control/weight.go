@@ -60,9 +60,12 @@ func planWeight(_ context.Context, m *Machine) Plan {
 		}
 	}
 	if file, shares := m.shares(); len(found) == 0 && shares != "" {
-		return cannot("cpu.shares "+shares, mostWeight, file+" is of control groups of version 1, where "+
-			"krund sets none", "boot with systemd.unified_cgroup_hierarchy=1, or start krund "+
-			"outside of the group")
+		fix := "boot with systemd.unified_cgroup_hierarchy=1, or start krund outside of the group"
+		if probe.PlatformOf(m.Host).Container {
+			fix = "start krund outside of the container"
+		}
+		return cannot("cpu.shares "+shares, mostWeight,
+			file+" is of control groups of version 1, where krund sets none", fix)
 	}
 	p := ok("none", mostWeight)
 	if len(found) > 0 {
@@ -82,7 +85,11 @@ func (m *Machine) shares() (file, shares string) {
 	if err != nil || path.Clean("/"+own) == "/" {
 		return "", ""
 	}
-	file = path.Join(groupRoot, "cpu", own, "cpu.shares")
-	shares, _ = m.Root.Read(file) // "" without the file
-	return file, shares
+	for _, group := range []string{own, "/"} { // a container sees its own as the topmost one
+		file = path.Join(groupRoot, "cpu", group, "cpu.shares")
+		if shares, err = m.Root.Read(file); err == nil {
+			return file, shares
+		}
+	}
+	return "", ""
 }

@@ -26,7 +26,7 @@ var workqueues = Descriptor{
 		case err != nil:
 			return cannot(unknown, "other CPUs", err.Error(), "correct controls.shield.cpus")
 		case len(cpus) == 0:
-			return tooFew(unknown, "other CPUs", online)
+			return tooFew(m, unknown, "other CPUs", online)
 		}
 		p := sysfile{path: workqueueMask, want: others.Mask(), form: FormCPUMask}.plan(ctx, m)
 		if q := (sysfile{path: writebackMask, want: others.Mask(), form: FormCPUMask}).plan(ctx,

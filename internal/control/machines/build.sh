@@ -778,4 +778,347 @@ done
 nodes 0-3
 dmi QEMU 'Standard PC (Q35 + ICH9, 2009)' SeaBIOS 1.16.2 04/01/2014
 
+
+# --- Machines that nobody had in mind when the sentences were written.
+
+tree altra 'Ampere Altra (Neoverse N1, 4 of its 80 cores), Ubuntu 24.04 on bare metal, cppc_cpufreq' \
+'drivers/cpufreq/cppc_cpufreq.c of Linux 6.8; no SMT (kernel/cpu.c: notimplemented), no L3 in cacheinfo (the system cache is not described),
+idle states of ACPI (LPI).'
+cpus 4
+f etc/os-release 'PRETTY_NAME="Ubuntu 24.04.2 LTS"
+ID=ubuntu
+ID_LIKE=debian'
+f proc/sys/kernel/osrelease 6.8.0-60-generic
+f boot/config-6.8.0-60-generic 'CONFIG_HZ_250=y
+CONFIG_NO_HZ_COMMON=y
+CONFIG_NO_HZ_IDLE=y
+# CONFIG_NO_HZ_FULL is not set'
+f proc/modules 'nvme 57344 3 - Live 0x0000000000000000'
+arm 4 0xd0c
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.8.0-60-generic root=UUID=0a1b ro'
+rm $T/proc/sys/kernel/nmi_watchdog $T/$C/nohz_full
+f $C/cpufreq/boost 0
+for n in 0 1 2 3; do
+	policy $n cppc_cpufreq ondemand 'conservative ondemand userspace powersave performance schedutil' 1000000 3000000 1000000 3000000
+	capacity $n 3000 300 300
+	f $C/cpu$n/cpu_capacity 1024
+	idle $n LPI-0:1 LPI-1:50
+done
+nodes 0-3
+dmi WIWYNN 'Mt.Jade Motherboard' 'Ampere(R)' 2.10 09/15/2023
+
+tree graviton4 'Virtual machine on Graviton 4 (Neoverse V2, two nodes, 4 of its CPUs), Amazon Linux 2023' \
+'As of graviton; the largest sizes of the family have two sockets. Amazon Linux has GRUB 2 with BLS entries and grubby.'
+cpus 4
+f etc/os-release 'NAME="Amazon Linux"
+ID="amzn"
+ID_LIKE="fedora"'
+f proc/sys/kernel/osrelease 6.1.141-155.222.amzn2023.aarch64
+f boot/config-6.1.141-155.222.amzn2023.aarch64 'CONFIG_HZ_100=y
+CONFIG_NO_HZ_COMMON=y
+CONFIG_NO_HZ_IDLE=y
+# CONFIG_NO_HZ_FULL is not set'
+f proc/modules 'ena 151552 0 - Live 0x0000000000000000'
+arm 4 0xd4f
+f proc/cmdline 'BOOT_IMAGE=(hd0,gpt1)/boot/vmlinuz-6.1.141-155.222.amzn2023.aarch64 root=UUID=0a1b ro'
+rm $T/proc/sys/kernel/nmi_watchdog $T/$C/nohz_full
+nodes 0-1 2-3
+l3 0-1 0 1
+l3 2-3 2 3
+dmi 'Amazon EC2' m8g.48xlarge 'Amazon EC2' 1.0 11/1/2018
+
+tree strix-point 'AMD laptop (Strix Point: CPU 0-3 Zen 5 and 4-7 Zen 5c, each with its L3; two threads a core), Arch Linux with Linux 6.16' \
+'drivers/cpufreq/amd-pstate.c of Linux 6.16: the same driver for both kinds, of which each has its own highest frequency; arch/x86/kernel/acpi/cppc.c
+sets the capacity by it (since 6.13). The L3 of the compact cores is smaller. systemd-boot with entries. On battery.'
+cpus 8
+f etc/os-release 'NAME="Arch Linux"
+ID=arch'
+rm $T/etc/default/grub
+f boot/loader/loader.conf 'default arch.conf'
+f boot/loader/entries/arch.conf 'title Arch Linux
+linux /vmlinuz-linux
+initrd /initramfs-linux.img
+options root=UUID=0a1b rw'
+f proc/sys/kernel/osrelease 6.16.4-arch1-1
+f proc/modules 'k10temp 16384 0 - Live 0x0000000000000000'
+interrupts 8
+cpuinfo 8 AuthenticAMD 26 36 0 0xb204032 'AMD Ryzen AI 9 HX 370 w/ Radeon 890M' 'fpu tsc msr apic ht constant_tsc nonstop_tsc aperfmperf rapl cpb hw_pstate cppc amd_hfi'
+f proc/cmdline 'root=UUID=0a1b rw initrd=\initramfs-linux.img'
+f $C/nohz_full ''
+smt on 1
+f $C/amd_pstate/status active
+f $C/amd_pstate/prefcore enabled
+for n in 0 1 2 3 4 5 6 7; do
+	max=5157895 high=196 cap=1024
+	if [ $n -ge 4 ]; then max=3306316 high=126 cap=658; fi
+	policy $n amd-pstate-epp powersave 'performance powersave' 605000 $max 605000 $max
+	f $P/boost 1
+	f $P/energy_performance_preference balance_performance
+	f $P/amd_pstate_max_freq $max
+	f $P/amd_pstate_lowest_nonlinear_freq 1114000
+	f $P/amd_pstate_prefcore_ranking $high
+	capacity $n 2000 $high 76
+	f $C/cpu$n/cpu_capacity $cap
+	idle $n POLL:0 C1:1 C2:18 C3:350
+	topology $n $((n / 2)) "$((n / 2 * 2))-$((n / 2 * 2 + 1))"
+done
+l3 0-3 0 1 2 3
+l3 4-7 4 5 6 7
+for n in 4 5 6 7; do f $C/cpu$n/cache/index3/size 8192K; done
+f $C/cpufreq/boost 1
+f sys/firmware/acpi/platform_profile balanced
+f sys/class/power_supply/ACAD/online 0
+hwmon 2 pci0000:00/0000:00:18.3 k10temp
+s 1 44000 Tctl
+dmi ASUSTeK 'ASUS Zenbook S 16' 'American Megatrends International, LLC.' 309 03/20/2025
+
+tree xeon-snc4 'Intel Xeon 6430 (Sapphire Rapids, 2 sockets with SNC4, 16 of its cores, Speed Select base frequencies), RHEL 9, SMT off in the firmware' \
+'drivers/cpufreq/intel_pstate.c of RHEL 9 (as Linux 6.6); SST-BF gives some cores a higher base_frequency. SNC4 makes four nodes of a socket, whose
+cores share one L3. Uncore: one directory for each die.'
+cpus 16
+f etc/os-release 'NAME="Red Hat Enterprise Linux"
+ID="rhel"
+ID_LIKE="fedora"'
+f proc/sys/kernel/osrelease 5.14.0-503.el9.x86_64
+f boot/config-5.14.0-503.el9.x86_64 'CONFIG_HZ_1000=y
+CONFIG_NO_HZ_COMMON=y
+CONFIG_NO_HZ_FULL=y'
+f proc/modules 'intel_uncore_frequency 16384 0 - Live 0x0000000000000000'
+interrupts 16
+cpuinfo 16 GenuineIntel 6 143 8 0x2b000603 'Intel(R) Xeon(R) Gold 6430' 'fpu tsc msr apic constant_tsc nonstop_tsc arch_perfmon aperfmperf est ida arat epb pln pts hwp hwp_act_window hwp_epp hwp_pkg_req tsc_adjust avx512f'
+f proc/cmdline 'BOOT_IMAGE=(hd0,gpt2)/vmlinuz-5.14.0-503.el9.x86_64 root=/dev/mapper/rhel-root ro crashkernel=1G'
+f $C/nohz_full ''
+f proc/sys/kernel/numa_balancing 1
+smt off 0
+f $C/intel_pstate/status active
+f $C/intel_pstate/no_turbo 0
+f $C/intel_pstate/hwp_dynamic_boost 1
+percent 23 27 48
+nodes 0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15
+for n in $(seq 0 15); do
+	base=2100000
+	[ $((n % 2)) = 0 ] || base=2400000
+	policy $n intel_pstate performance 'performance powersave' 800000 3400000 800000 3400000
+	f $P/base_frequency $base
+	f $P/energy_performance_preference performance
+	f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
+	f $C/cpu$n/topology/physical_package_id $((n / 8))
+	f $C/cpu$n/topology/core_id $((n % 8))
+	f $C/cpu$n/topology/thread_siblings_list $n
+	throttle $n
+	idle $n POLL:0 C1:1 C1E:2 C6:290
+done
+l3 0-7 0 1 2 3 4 5 6 7
+l3 8-15 8 9 10 11 12 13 14 15
+for n in 0 1; do
+	f $C/intel_uncore_frequency/package_0${n}_die_00/min_freq_khz 800000
+	f $C/intel_uncore_frequency/package_0${n}_die_00/max_freq_khz 2500000
+done
+hwmon 0 platform/coretemp.0 coretemp
+s 1 42000 'Package id 0'
+dmi 'Dell Inc.' 'PowerEdge R760' 'Dell Inc.' 2.3.5 09/10/2024
+
+tree power9 'IBM POWER9 partition (PowerVM, 1 core with 4 threads), Debian 13' \
+'arch/powerpc/kernel/setup-common.c, show_cpuinfo, and irq.c, arch_show_interrupts (two rows LOC) of Linux 6.12; the hypervisor is PowerVM
+(/proc/device-tree/ibm,partition-name). No cpufreq, cpuidle of pseries.'
+cpus 4
+trixie
+f proc/sys/kernel/osrelease 6.12.38+deb13-powerpc64le
+f proc/modules 'ibmveth 40960 0 - Live 0x0000000000000000'
+mkdir -p $T/proc
+{
+	for n in 0 1 2 3; do
+		printf 'processor\t: %s\ncpu\t\t: POWER9 (architected), altivec supported\nclock\t\t: 2500.000000MHz\nrevision\t: 2.2 (pvr 004e 1202)\n\n' $n
+	done
+	printf 'timebase\t: 512000000\nplatform\t: pSeries\nmodel\t\t: IBM,9009-22A\nmachine\t\t: CHRP IBM,9009-22A\nMMU\t\t: Radix\n'
+} >$T/proc/cpuinfo
+cat >$T/proc/interrupts <<END
+           CPU0       CPU1       CPU2       CPU3
+ 16:          0          0          0          0      XIVE 2101760 Edge      IPI
+ 18:        120          0          0          0      XIVE 3 Level     ibmvscsi
+LOC:     100000     100001     100002     100003   Local timer interrupts for timer event device
+BCT:          0          0          0          0   Broadcast timer interrupts for timer event device
+LOC:        500        500        500        500   Local timer interrupts for others
+SPU:          5          0          0          0   Spurious interrupts
+END
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinux-6.12.38+deb13-powerpc64le root=/dev/sda3 ro quiet'
+f proc/device-tree/ibm,partition-name 'lpar7'
+f $C/nohz_full ''
+f sys/devices/system/clocksource/clocksource0/current_clocksource timebase
+f sys/devices/system/clocksource/clocksource0/available_clocksource 'timebase '
+smt on 1
+for n in 0 1 2 3; do
+	topology $n 0 0-3
+	idle $n snooze:0 CEDE:12
+done
+nodes 0-3
+
+tree s390x 'IBM Z LPAR (2 CPUs), SLES 15' \
+'arch/s390/kernel/processor.c, show_cpuinfo, and irq.c of Linux 6.4; the clock source is tod. No cpufreq, cpuidle without a directory of states of
+the firmware.'
+cpus 2
+f etc/os-release 'NAME="SLES"
+ID="sles"
+ID_LIKE="suse"'
+f proc/sys/kernel/osrelease 6.4.0-150600.23-default
+f boot/config-6.4.0-150600.23-default 'CONFIG_HZ_100=y
+CONFIG_NO_HZ_COMMON=y
+CONFIG_NO_HZ_IDLE=y'
+f proc/modules 'zfcp 1 0 - Live 0x0000000000000000'
+mkdir -p $T/proc
+cat >$T/proc/cpuinfo <<END
+vendor_id       : IBM/S390
+# processors    : 2
+bogomips per cpu: 3033.00
+max thread id   : 0
+features	: esan3 zarch stfle msa ldisp eimm dfp edat etf3eh highgprs te vx vxd vxe gs vxe2 vxp sort dflt sie
+processor 0: version = FF,  identification = 0A0B0C,  machine = 8561
+processor 1: version = FF,  identification = 0A0B0C,  machine = 8561
+
+cpu number      : 0
+cpu MHz dynamic : 5200
+cpu MHz static  : 5200
+
+cpu number      : 1
+cpu MHz dynamic : 5200
+cpu MHz static  : 5200
+END
+cat >$T/proc/interrupts <<END
+           CPU0       CPU1
+EXT:     100000     100001
+I/O:        900        901
+AIO:          0          0
+CLK:      99000      99001   [EXT] Clock Comparator
+EXC:          5          6   [EXT] External Call
+END
+f proc/cmdline 'root=/dev/disk/by-path/ccw-0.0.0200-part1 rd.zdev=no-auto'
+rm $T/etc/default/grub
+f etc/zipl.conf '[defaultboot]
+defaultmenu = menu'
+f sys/devices/system/clocksource/clocksource0/current_clocksource tod
+f sys/devices/system/clocksource/clocksource0/available_clocksource 'tod '
+rm $T/proc/sys/kernel/nmi_watchdog $T/proc/sys/kernel/soft_watchdog
+smt notsupported 0
+for n in 0 1; do topology $n $n $n; done
+nodes 0-1
+
+tree container-v1 'Docker on CentOS 7 (control groups of version 1), 4 CPUs, quota of 2 CPUs, bare metal' \
+'Documentation/admin-guide/cgroup-v1 of Linux 3.10: cpu.cfs_quota_us, cpuset. /sys is read-only, /sys/fs/cgroup shows the group of the container.'
+cpus 4
+f etc/os-release 'NAME="Alpine Linux"
+ID=alpine'
+rm $T/etc/default/grub
+rm -r $T/sys/fs/cgroup
+f .dockerenv ''
+f proc/self/cgroup '4:cpuset:/docker/9c0e
+3:cpu,cpuacct:/docker/9c0e
+1:name=systemd:/docker/9c0e'
+f proc/self/cpuset /docker/9c0e
+f sys/fs/cgroup/cpuset/cpuset.effective_cpus 0-3
+ln -s cpu,cpuacct $T/sys/fs/cgroup/cpu
+f sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us 200000
+f sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us 100000
+f sys/fs/cgroup/cpu,cpuacct/cpu.shares 1024
+f sys/fs/cgroup/cpu,cpuacct/cpu.stat 'nr_periods 10
+nr_throttled 3
+throttled_time 120000000'
+f proc/sys/kernel/osrelease 3.10.0-1160.el7.x86_64
+f proc/modules 'overlay 91659 1 - Live 0x0000000000000000'
+interrupts 4
+cpuinfo 4 GenuineIntel 6 79 1 0xb000040 'Intel(R) Xeon(R) CPU E5-2620 v4 @ 2.10GHz' 'fpu tsc msr apic constant_tsc nonstop_tsc arch_perfmon aperfmperf est ida arat epb pln pts'
+f proc/cmdline 'BOOT_IMAGE=/vmlinuz-3.10.0-1160.el7.x86_64 root=/dev/sda1 ro'
+f $C/nohz_full ''
+rm -r $T/sys/devices/virtual/workqueue $T/proc/sys/vm/compaction_proactiveness
+f $C/intel_pstate/no_turbo 0
+percent 39 19 48
+for n in 0 1 2 3; do
+	policy $n intel_pstate powersave 'performance powersave' 1200000 3000000 1200000 3000000
+	topology $n $n $n
+	l3 0-3 $n
+	idle $n POLL:0 C1-BDW:2 C1E-BDW:10 C3-BDW:40 C6-BDW:133
+done
+nodes 0-3
+dmi 'Dell Inc.' 'PowerEdge R430' 'Dell Inc.' 2.9.1 12/05/2020
+
+tree wsl2 'WSL 2 on a laptop (4 CPUs, two threads a core), Ubuntu 24.04' \
+'The kernel of Microsoft (github.com/microsoft/WSL2-Linux-Kernel, 5.15): a guest of Hyper-V with the boot loader of Windows, whose command line is
+in .wslconfig; no DMI tables.'
+cpus 4
+f etc/os-release 'PRETTY_NAME="Ubuntu 24.04.2 LTS"
+ID=ubuntu
+ID_LIKE=debian'
+rm $T/etc/default/grub
+f proc/sys/kernel/osrelease 5.15.167.4-microsoft-standard-WSL2
+f proc/version 'Linux version 5.15.167.4-microsoft-standard-WSL2 (root@f9c826d3017f)'
+interrupts 4
+cpuinfo 4 GenuineIntel 6 140 1 0xffffffff '11th Gen Intel(R) Core(TM) i7-1165G7 @ 2.80GHz' 'fpu tsc msr apic ht constant_tsc arch_perfmon rep_good hypervisor'
+f proc/cmdline 'initrd=\initrd.img WSL_ROOT_INIT=1 panic=-1 nr_cpus=4 hv_utils.timesync_implicit=1 console=hvc0 debug pty.legacy_count=0'
+f sys/devices/system/clocksource/clocksource0/current_clocksource hyperv_clocksource_tsc_page
+f sys/devices/system/clocksource/clocksource0/available_clocksource 'hyperv_clocksource_tsc_page acpi_pm '
+f proc/sys/kernel/nmi_watchdog 0
+smt on 1
+topology 0 0 0-1
+topology 1 0 0-1
+topology 2 1 2-3
+topology 3 1 2-3
+l3 0-3 0 1 2 3
+
+tree rt-isolated 'AMD server (EPYC 7313P, 4 of its cores, SMT off in the firmware), Debian 12 with the real-time kernel, isolcpus and nohz_full on CPU 2-3' \
+'kernel/sched/isolation.c of Linux 6.1: isolcpus=domain,managed_irq; PREEMPT_RT. Its idle states and frequencies are those of acpi-cpufreq.'
+cpus 4
+debian
+f proc/sys/kernel/osrelease 6.1.0-18-rt-amd64
+f boot/config-6.1.0-18-rt-amd64 'CONFIG_PREEMPT_RT=y
+CONFIG_HZ_250=y
+CONFIG_NO_HZ_COMMON=y
+CONFIG_NO_HZ_FULL=y'
+f proc/sys/kernel/version '#1 SMP PREEMPT_RT Debian 6.1.76-1 (2024-02-01)'
+f proc/modules 'msr 16384 0 - Live 0x0000000000000000'
+rm $T/sys/kernel/mm/transparent_hugepage/enabled $T/sys/kernel/mm/transparent_hugepage/defrag
+rm -r $T/sys/kernel/mm/transparent_hugepage $T/proc/sys/kernel/numa_balancing
+interrupts 4
+cpuinfo 4 AuthenticAMD 25 1 1 0xa0011d5 'AMD EPYC 7313P 16-Core Processor' 'fpu tsc msr apic constant_tsc nonstop_tsc aperfmperf rapl cpb hw_pstate'
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.1.0-18-rt-amd64 root=/dev/sda1 ro quiet isolcpus=domain,managed_irq,2-3 nohz_full=2-3 rcu_nocbs=2-3'
+f $C/nohz_full 2-3
+f $C/isolated 2-3
+smt notsupported 0
+f $C/cpufreq/boost 1
+for n in 0 1 2 3; do
+	policy $n acpi-cpufreq schedutil 'conservative ondemand userspace powersave performance schedutil' 1500000 3000000 1500000 3000000
+	f $P/scaling_available_frequencies '3000000 1900000 1500000 '
+	f $P/cpb 1
+	topology $n $n $n
+	l3 0-3 $n
+	idle $n POLL:0 C1:1 C2:800
+done
+nodes 0-3
+hwmon 0 pci0000:00/0000:00:18.3 k10temp
+s 1 38625 Tctl
+dmi Supermicro 'H12SSL-i' 'American Megatrends Inc.' 2.8 02/27/2024
+
+tree kvm-steal 'KVM guest of a hosting company (2 CPUs on a shared host), Debian 13, no frequency driver' \
+'/proc/stat with stolen time (kernel/sched/cputime.c); cpuidle_haltpoll.'
+cpus 2
+trixie
+f proc/modules 'virtio_net 1 0 - Live 0x0000000000000000'
+interrupts 2
+cpuinfo 2 AuthenticAMD 25 1 1 0x1000065 'AMD EPYC-Milan Processor' 'fpu tsc msr apic constant_tsc nonstop_tsc hypervisor tsc_known_freq'
+f proc/cmdline 'BOOT_IMAGE=/boot/vmlinuz-6.12.38+deb13-cloud-amd64 root=/dev/vda1 ro'
+f proc/stat 'cpu  9000 0 3000 80000 100 0 50 9000 0 0
+cpu0 4500 0 1500 40000 50 0 25 4500 0 0
+cpu1 4500 0 1500 40000 50 0 25 4500 0 0
+ctxt 1
+btime 1'
+f $C/nohz_full ''
+smt notsupported 0
+f sys/devices/system/clocksource/clocksource0/current_clocksource kvm-clock
+f sys/devices/system/clocksource/clocksource0/available_clocksource 'kvm-clock tsc acpi_pm '
+f proc/sys/kernel/nmi_watchdog 0
+for n in 0 1; do
+	topology $n $n $n
+	idle $n 'POLL:0' 'haltpoll:1'
+done
+nodes 0-1
+dmi Hetzner vServer Hetzner 20171111 11/11/2017
+
 pack

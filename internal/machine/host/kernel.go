@@ -30,6 +30,8 @@ func parseDistribution(text string) string {
 				return "debian"
 			case "fedora", "rhel", "centos":
 				return "fedora"
+			case "suse", "opensuse", "sles":
+				return "suse"
 			}
 		}
 	}

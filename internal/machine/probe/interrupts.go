@@ -116,6 +116,13 @@ func ParseInterrupts(text string) InterruptTable {
 			row.Counts = append(row.Counts, n)
 		}
 		row.About = strings.Join(words[len(row.Counts):], " ")
+		same := func(r InterruptRow) bool { return r.Name == name && len(r.Counts) == len(row.Counts) }
+		if i := slices.IndexFunc(t.Rows, same); i >= 0 { // POWER has two rows LOC
+			for c, n := range row.Counts {
+				t.Rows[i].Counts[c] += n
+			}
+			continue
+		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t

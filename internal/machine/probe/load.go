@@ -217,6 +217,17 @@ const (
 	checkStall = 0.02
 )
 
+// stolen is the share of the processors' time since the boot that a hypervisor withheld.
+func (a Activity) stolen() float64 {
+	var stolen, all uint64
+	if a.stat != nil {
+		for _, t := range a.stat.CPUs {
+			stolen, all = stolen+t.Steal, all+t.All()
+		}
+	}
+	return float64(stolen) / max(float64(all), 1)
+}
+
 // CheckLoad returns a row about what the machine is busy with now. self is the process that asks.
 func CheckLoad(h host.Host, self int) setting.Finding {
 	f := setting.Finding{Name: "load", Policy: setting.Warn, Status: setting.StatusOK,
@@ -239,6 +250,11 @@ func CheckLoad(h host.Host, self int) setting.Finding {
 		found = append(found, fmt.Sprintf("krund runs as process %d", pid))
 	}
 	f.Fix = "wait, or end what runs: top(1) shows it"
+	if share := a.stolen(); share >= busySteal {
+		f.Status, f.Fix = setting.StatusDiffers, "measure on a host that no other machine shares"
+		found = append(found, fmt.Sprintf("stolen %.0f %%", 100*share))
+		f.Detail = "a hypervisor has withheld that share of the processors' time since the boot"
+	}
 	if f.Found = strings.Join(found, ", "); f.Found == "" {
 		f.Found, f.Status, f.Fix = "unknown", setting.StatusCannot, "mount proc with /proc/loadavg"
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/control/machines"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"
@@ -147,6 +148,9 @@ func TestCheckLoad(t *testing.T) {
 		f := CheckLoad(activityFiles(t, test.load, "1", test.stalled, test.processes), 10)
 		must.Be(t, f.Status == test.want && f.Found == test.found && !f.Fails(), test.name, f)
 	}
+	stolen := CheckLoad(host.Host{Root: sysroot.New(machines.New(t, "more/kvm-steal"))}, 10)
+	must.Be(t, stolen.Found == "stolen 9 %" && stolen.Status == setting.StatusDiffers &&
+		strings.Contains(stolen.Fix, "host"), stolen)
 	f := CheckLoad(host.Host{Root: sysroot.New(t.TempDir())}, 10)
 	must.Equal(t, f.Status, setting.StatusCannot, "unknown", f)
 }

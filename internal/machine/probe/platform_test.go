@@ -20,6 +20,7 @@ var cpuinfoOf = map[string]string{
 // TestRemediesAreTrueWhereTheyArePrinted: no x86 registers or drivers on arm64, nothing about a
 // guest's hardware, no modules where the kernel loads none.
 func TestRemediesAreTrueWhereTheyArePrinted(t *testing.T) {
+	dirs := map[string]string{}
 	for _, tt := range []struct{ tree, topic, text, not string }{
 		{"more/graviton", "frequency", "bare metal", "EIST"},
 		{"more/graviton", "sensors", "bare metal", "coretemp"},
@@ -48,16 +49,27 @@ func TestRemediesAreTrueWhereTheyArePrinted(t *testing.T) {
 		{"more/raspberry-pi", "log", "CONFIG_PRINTK", "container"},
 		{"more/epyc-nps4", "sensors", "loads no modules", "load the driver"},
 		{"riscv", "msr", "only x86", "modprobe"},
-		{"riscv", "frequency", "the board's own", "EIST"},
+		{"riscv", "frequency", "the board's frequency driver", "EIST"},
 		{"riscv", "turbo", "in the firmware", "msr"},
 		{"s390", "msr", "only x86", "modprobe"}, // it names a vendor, too
+		{"more/s390x", "frequency", "the clock is fixed", "driver"},
+		{"more/s390x", "turbo", "the clock is fixed", "firmware"},
+		{"more/s390x", "sensors", "nothing to do", "load"},
+		{"more/power9", "frequency", "bare metal", "cppc"},
+		{"more/power9", "sensors", "bare metal", "load"},
+		{"more/wsl2", "nohz", ".wslconfig", "Debian's"},
+		{"more/container-v1", "msr", "on the host of this container", "krund loads"},
+		{"more/container-v1", "cstates", "on the host of this container", "boot with"},
+		{"more/altra", "turbo", "in the firmware", "msr"},
 	} {
-		dir := t.TempDir()
-		if text := cpuinfoOf[tt.tree]; text != "" {
+		dir, text := dirs[tt.tree], cpuinfoOf[tt.tree]
+		if text != "" {
+			dir = t.TempDir()
 			must.Write(t, filepath.Join(dir, "proc/cpuinfo"), text)
 			must.Write(t, filepath.Join(dir, "proc/modules"), "")
-		} else {
+		} else if dir == "" {
 			dir = machines.New(t, tt.tree)
+			dirs[tt.tree] = dir
 		}
 		p := PlatformOf(host.Host{Root: sysroot.New(dir)})
 		got := p.Remedy(tt.topic)

@@ -127,6 +127,20 @@ func (v *Virtualisation) askFiles(h host.Host) {
 	if text, err := h.Root.Read("/proc/device-tree/hypervisor/compatible"); err == nil {
 		v.found(strings.Trim(text, "\x00 "), "device tree: hypervisor")
 	}
+	if marks, _ := h.Root.Glob("/proc/device-tree/fw-cfg*"); len(marks) > 0 && v.Machine == "" {
+		v.found("qemu", "device tree: fw-cfg")
+	}
+	if name, err := h.Root.Read("/proc/device-tree/ibm,partition-name"); err == nil && v.Machine == "" {
+		v.found("powervm", "device tree: partition "+strings.Trim(name, "\x00 "))
+	}
+	sysinfo, _ := h.Root.Read("/proc/sysinfo") // of mainframes
+	if _, under, ok := strings.Cut(sysinfo, "VM00 Control Program:"); ok {
+		under, _, _ = strings.Cut(under, "\n")
+		v.found(strings.Join(strings.Fields(under), " "), "/proc/sysinfo: VM00 Control Program")
+	}
+	if isWSL(h) {
+		v.found("wsl", "the kernel's release")
+	}
 	if text, err := h.Root.Read("/run/systemd/container"); err == nil && text != "" && v.Container == "" {
 		v.Container = text
 		v.Evidence = append(v.Evidence, "/run/systemd/container: "+text)

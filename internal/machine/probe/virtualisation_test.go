@@ -36,6 +36,11 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 		{"arm", "proc/device-tree/hypervisor/compatible", "linux,kvm\x00", "linux,kvm"},
 		{"hyper-v", "sys/class/dmi/id/product_name", "Virtual Machine\n", "microsoft"},
 		{"vmware", "sys/class/dmi/id/sys_vendor", "VMware, Inc.\n", "vmware"},
+		{"qemu without tables", "proc/device-tree/fw-cfg@9020000/compatible", "qemu,fw-cfg-mmio", "qemu"},
+		{"power", "proc/device-tree/ibm,partition-name", "lpar7\x00", "powervm"},
+		{"mainframe", "proc/sysinfo", "LPAR Number: 2\nVM00 Control Program: KVM/Linux\n", "KVM/Linux"},
+		{"mainframe without", "proc/sysinfo", "LPAR Number: 2\n", "none"},
+		{"wsl", "proc/sys/kernel/osrelease", "5.15.167.4-microsoft-standard-WSL2\n", "wsl"},
 		{"docker", ".dockerenv", "", "docker container"},
 		{"nspawn", "run/systemd/container", "systemd-nspawn\n", "systemd-nspawn container"},
 		{"a name that only has a hypervisor's in it", "sys/class/dmi/id/product_name", "Workstation for " +
