@@ -1,8 +1,10 @@
 package runners
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	libkrun "krund/cgo"
@@ -48,6 +50,27 @@ func TestGo(t *testing.T) {
 		})
 	}
 	testScriptLibraries(t, nil, program)
+}
+
+// TestGoBenchHostile: what a test binary prints beside its results is bounded, and a result is a
+// number.
+func TestGoBenchHostile(t *testing.T) {
+	gobench := must.Get(filepath.Abs("suites/gobench"))(t)
+	for script, complaint := range map[string]string{
+		"yes 'BenchmarkX-2 1 5 ns/op' | head -n 300000":            "printed 300000 results of 3 iterations",
+		"for i in 1 2 3; do echo 'BenchmarkX 1 0x10 ns/op'; done":  "printed 0 results of 3",
+		"for i in 1 2 3; do echo 'BenchmarkX 1 5],[6 ns/op'; done": "printed 0 results of 3",
+		"yes no | head -n 300000; echo why; exit 3":                "why",
+		"echo 'gobench: exit status 0'; exit 4":                    "gobench: exit status 0",
+	} {
+		binary := filepath.Join(t.TempDir(), "x.test")
+		must.Do(t, os.WriteFile(binary, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+		r := run{argv: []string{gobench, binary, "BenchmarkX", "3", "1", "0"},
+			env: []string{"PATH=/usr/bin:/bin"}, iterations: 1}
+		e := r.do(t)
+		must.Be(t, e.status != 0 && e.stdout == "" && len(e.stderr) < 7000 &&
+			strings.Contains(e.stderr, complaint), script, e.status, len(e.stdout), e.stderr)
+	}
 }
 
 // TestGoBench runs a benchmark of package testing as an external suite.

@@ -256,6 +256,7 @@ func (c *Config) checkEmpty(broken bool, found *problems) {
 	case len(c.keys) > 0:
 	case len(c.VMs) == 0 && c.lines["vms"] == 0:
 		found.add(1, "there are no VMs, so the schedule is empty", "write [vms.NAME] for at least one")
+	case len(c.Benchmarks) == 0 && c.lines["suites"] > 0: // checkSuites says why
 	case len(c.Benchmarks) == 0 && c.lines["benchmarks"] == 0:
 		found.add(1, "there are no benchmarks, so the schedule is empty",
 			"write [benchmarks] with at least one")

@@ -182,6 +182,10 @@ func (c *Config) checkSuites(found *problems) {
 		if c.lines[join("variants", v.Name)] > 0 {
 			found.add(c.lines.of(at), at+" has the name of a variant", "rename the variant")
 		}
+		if why := v.Suite.LeftOut; len(v.Suite.Benchmarks) == 0 && len(why) > 0 {
+			found.add(c.lines.of(at), at+" has no benchmark that can run: "+
+				strings.Join(why[:min(len(why), 3)], "; "), "correct the suite, or its path")
+		}
 		used := false
 		for _, vm := range c.VMs {
 			if !slices.Contains(vm.Variants, v.Name) {

@@ -125,6 +125,8 @@ func TestSuiteMistakes(t *testing.T) {
 			":14: suites.scripts.found.benchmarks.x: \"../x\" is not a file in the suite"},
 		{"[benchmarks]", found + "\"a\\nb\" = { files = { python = \"x\" } }\n[benchmarks]",
 			":14: suites.scripts.found"},
+		{"[benchmarks]", "[suites.scripts.found]\nleft_out = [\"b: why\"]\n" + found + "[benchmarks]",
+			":4: suites.scripts has no benchmark that can run: b: why; correct the suite"},
 		{"[benchmarks]", "[machines.x.suites.scripts]\npath = \"x\"\n[benchmarks]",
 			"a suite is the same on all"},
 	} {
