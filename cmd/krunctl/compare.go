@@ -65,10 +65,10 @@ EXAMPLES
   krunctl compare --between nbody:C:default nbody:PyPy:default vms.krun
   krunctl compare --by benchmark a.json b.json       of several files together
   krunctl compare ab.krun                            the arms of an experiment
-  krunctl compare --format html -o ab.html ab.krun   a page with a plot of all effects
+  krunctl compare --format html -o ab.html ab.krun   a page with a plot
   krunctl compare --format markdown main.krun branch.krun > comment.md
   krunctl compare --fail-on changed main.krun branch.krun
-  krunctl compare ab/                                ab/lab1/ab.krun, ab/lab2/ab.krun
+  krunctl compare ab/                     ab/lab1/ab.krun, ab/lab2/ab.krun
   krunctl compare --format junit -o compare.xml 3v0c5n7xk2m9q4rt
 
 EXIT STATUS

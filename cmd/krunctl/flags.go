@@ -82,13 +82,24 @@ func (c choice) String() string {
 	return *c.value
 }
 
-// Type is what the help shows as the value.
-func (c choice) Type() string { return strings.Join(c.of, "|") }
+// Type is what the help shows as the value: a long list would make the column of all flags wide.
+func (c choice) Type() string {
+	if c.long() {
+		return "choice"
+	}
+	return strings.Join(c.of, "|")
+}
+
+func (c choice) long() bool { return len(strings.Join(c.of, "|")) > 24 }
 
 // choiceFlag adds a flag that has one of a few values, of which the first is the default.
 func choiceFlag(f *pflag.FlagSet, value *string, name, short, usage string, of ...string) {
 	*value = of[0]
-	f.VarP(choice{value, of}, name, short, usage)
+	c := choice{value, of}
+	if c.long() {
+		usage += ": " + display.Or(of)
+	}
+	f.VarP(c, name, short, usage)
 }
 
 // formatFlag adds --format.

@@ -91,7 +91,7 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 	}
 	c, err := root.ExecuteC()
 	if isText(c) && a.console().Width() > 0 && wordsOf[c.Name()] != "" && painted.Started() {
-		a.print("\nwords: krunctl %s --help, %s\n", c.Name(), wordsOf[c.Name()])
+		a.print("\nwords: %s --help, %s\n", c.CommandPath(), wordsOf[c.Name()])
 	}
 	if closed := errors.Join(help.Close(), painted.Close()); err == nil {
 		err = closed
@@ -105,7 +105,7 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 // startHelp is what most people need, the first lines of the help.
 const startHelp = `  krunctl time 'command a' 'command b'   which is faster, now
   krunctl run NAME.toml                  measure an experiment in this terminal
-  krunctl report NAME.krun                what was measured, as pages`
+  krunctl report NAME.krun               what was measured, as pages`
 
 const rootHelp = `Krunctl plans, runs, watches, reads, checks and repairs experiments of krund, which
 measures how programs warm up. Most people need three lines:
@@ -130,8 +130,8 @@ var wordsOf = map[string]string{"show": "docs/output.md", "analyze": "docs/analy
 	"compare": "docs/statistics.md", "explain": "docs/explain.md", "history": "docs/history.md",
 	"status": "docs/output.md", "check": "docs/controls.md", "time": "docs/time.md",
 	"bisect": "docs/bisect.md", "enough": "docs/enough.md", "report": "docs/report.md",
-	"stability": "docs/stability.md",
-	"optimize":  "docs/optimize.md", "simulate": "docs/stopping.md"}
+	"stability": "docs/stability.md", "optimize": "docs/optimize.md", "simulate": "docs/stopping.md",
+	"how-long": "docs/analysis.md"}
 
 // isText reports whether a command prints text for people to standard output.
 func isText(c *cobra.Command) bool {
@@ -153,8 +153,8 @@ EXIT STATUS
   1  something could not be done, problems were found, or there was nothing to
      analyze because no execution was completed
   2  wrong usage, or a mistake in the configuration
-  3  success, but damaged records were left out, or (similarity, stability) no key
-     could be judged; standard error names them`
+  3  success, but damaged records were left out, or (similarity, stability) no
+     key could be judged; standard error names them`
 
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{

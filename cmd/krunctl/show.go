@@ -52,7 +52,7 @@ EXAMPLES
   krunctl show warmup.krun                 a row for each key
   krunctl show warmup.krun '*:CPython:*'   of these keys
   krunctl show warmup.krun 7               the last attempt of slot 7
-  krunctl show --series warmup.krun 7-1    its first attempt, and all its iterations
+  krunctl show --series warmup.krun 7-1   its first attempt, all iterations
   krunctl show --format json warmup.krun/results/0000007-001.json.gz | jq .wall_ns
   krunctl show --startup --by key warmup.krun
   krunctl show --counters warmup.krun

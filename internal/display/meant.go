@@ -15,5 +15,6 @@ var Meant = map[string]string{
 	"info": "status or show", "progress": "status", "watch": "status --watch", "queue": "status",
 	"plot-data": "convert --to csv", "regressions": "history", "regression": "history or compare",
 	"why": "explain", "fix": "repair", "undo": "repair --machine", "again": "run --again",
+	"share": "report, whose pages others can open; hub submit, for a hub of machines", "send": "hub submit",
 	"retry": "run --again", "install": "enable, or hub join", "throttle": "show --counters",
 }
