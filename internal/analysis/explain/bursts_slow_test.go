@@ -9,7 +9,7 @@ type burstyKey = struct {
 
 // burstyKeys are the simulations of the table of docs/explain.md.
 var burstyKeys = func() (list []burstyKey) {
-	for _, n := range []int{300, 2000} {
+	for _, n := range []int{300, 1000, 2000} {
 		for i, executions := range []int{1, 3, 10} {
 			for _, length := range []int{1, 5, 20, 60, 200} {
 				if 3*length > n {

@@ -35,7 +35,7 @@
 //
 // Both find what comes in the same bursts as outliers, without being in the same iterations. So a
 // candidate at outliers is a cause only if it is not as frequent in the iterations around them: see
-// inBursts. Else the statement says that it comes in the same bursts.
+// inBursts. What comes in the same bursts is a candidate of its own, the feature Around.
 //
 // Statements are found one after the other. The candidate with the highest score becomes a
 // statement, or one whose cause brings about others and that explains nearly the same; the targets
@@ -176,7 +176,8 @@ type scored struct {
 	Candidate
 	score  float64
 	test   *test
-	bursts bool // established, but not in the very iteration of the outliers
+	named  bool // established
+	bursts bool // not in the very iteration of the outliers
 }
 
 // next adds the statement with the most evidence about the targets that are still unexplained. It
@@ -186,11 +187,8 @@ func (s *study) next() bool {
 	var best *scored
 	for i := range all {
 		c := &all[i]
-		if !s.established(c) {
-			continue
-		}
-		c.bursts = c.Target == Outliers && s.beside(c.test).inBursts(s.p.Alpha)
-		if best == nil || c.better(best) {
+		c.named = s.established(c)
+		if c.named && (best == nil || c.better(best)) {
 			best = c
 		}
 	}
@@ -252,7 +250,7 @@ func (s *study) scoreAll() []scored {
 			mean, deviation := moments(orders)
 			families[1].add(tab, orders, mean, deviation, s.p)
 		}
-		c := scored{test: t, score: tab.score(tab.evidence, tab.mean, s.p)}
+		c := scored{test: t, bursts: t.feature == Around, score: tab.score(tab.evidence, tab.mean, s.p)}
 		c.Candidate = Candidate{Target: t.target, Cause: t.source.cause, Source: t.source.label,
 			Name: t.source.name, Feature: t.feature, Targets: tab.targets, Hits: tab.hits,
 			Expected: tab.expected, OddsRatio: tab.odds(float64(tab.hits), tab.expected),
@@ -276,7 +274,8 @@ func (s *study) scoreAll() []scored {
 // time can be: it displaces what is in the caches, too.
 func (s *study) established(c *scored) bool {
 	short := c.Time != nil && *c.Time < leastTime
-	return c.score > 0 && c.Corrected <= s.p.Alpha && !(short && c.Cause.trait().ofVM())
+	return c.score > 0 && c.Corrected <= s.p.Alpha && !(short && c.Cause.trait().ofVM()) &&
+		(c.bursts || c.Target != Outliers || !s.beside(c.test).inBursts(s.p.Alpha))
 }
 
 // rival returns the candidate to name in place of the best one: one whose cause has a lower rank
@@ -285,7 +284,7 @@ func (s *study) rival(best *scored, all []scored) *scored {
 	chosen := best
 	for i := range all {
 		c := &all[i]
-		if c.Target != best.Target || !s.established(c) || c.bursts != best.bursts ||
+		if c.Target != best.Target || !c.named || c.bursts != best.bursts ||
 			c.lift() < rivalLift*best.lift() ||
 			c.Cause.trait().rank >= best.Cause.trait().rank ||
 			s.shared(c.test, best.test) < rivalHits {
@@ -318,8 +317,8 @@ func (s *study) with(best *scored, all []scored) []string {
 	list := []string{}
 	for i := range all {
 		c := &all[i]
-		if c.Target != best.Target || c.Cause == best.Cause || !s.established(c) ||
-			s.shared(best.test, c.test) < withHits {
+		if c.Target != best.Target || c.Cause == best.Cause || !c.named ||
+			c.bursts != best.bursts || s.shared(best.test, c.test) < withHits {
 			continue
 		}
 		if what := c.Cause.trait().many; !slices.Contains(list, what) {

@@ -79,6 +79,7 @@ type Feature string
 const (
 	Present       Feature = "present"       // the iteration has an event, or a count above 0
 	Extraordinary Feature = "extraordinary" // the iteration has far more of it than its neighbors
+	Around        Feature = "around"        // the outlier and the iterations around it have it more often
 	Near          Feature = "near"          // an event within two iterations of the changepoint
 	First         Feature = "first"         // the first event after a long pause, at the changepoint
 	Last          Feature = "last"          // the last event before a long pause, at the changepoint

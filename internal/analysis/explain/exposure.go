@@ -24,6 +24,7 @@ type exposure struct {
 	// The amount of w iterations is extraordinary above middle*w + spread*(1+sqrt(w))/2.
 	middle, spread float64
 	rows           map[int][]uint8
+	before         []float64 // sums of row(1) before each iteration
 }
 
 // newExposure takes any amount for extraordinary if present is true, else what is above the median
@@ -65,6 +66,18 @@ func (x *exposure) row(width int) []uint8 {
 	}
 	x.rows[width] = row
 	return row
+}
+
+// marked is how many of the iterations [from, to) have an extraordinary amount.
+func (x *exposure) marked(from, to int) float64 {
+	if x.before == nil {
+		x.before = make([]float64, len(x.amount)+1)
+		for i, m := range x.row(1) {
+			x.before[i+1] = x.before[i] + float64(m)
+		}
+	}
+	from, to = min(max(from, 0), len(x.amount)), min(max(to, 0), len(x.amount))
+	return x.before[to] - x.before[from]
 }
 
 // timeTest returns the candidate Time of a source at outliers, nil if its events do not last or
@@ -126,6 +139,24 @@ func (t *test) exposed(runs []*run, e, k int) func(x, i int) float64 {
 			return exactly
 		}
 		return 0
+	}
+}
+
+// crowded is probe for the feature Around: the square root of the share of the outlier and of the
+// besideNear iterations on each side of it that have the feature, so that a single crowded place
+// does not count for many. By chance a long outlier is as many successive iterations.
+func (t *test) crowded(runs []*run, e, k int) func(x, i int) float64 {
+	r := runs[e]
+	own := r.targets[t.target][k]
+	width, at := r.width(r.longer(t.source, e, own)), t.exposed(runs, e, k)
+	return func(x, i int) float64 {
+		after := i + width
+		if x == e && i == own {
+			after = i + 1
+		}
+		a := t.amounts[x]
+		with := at(x, i) + a.marked(i-besideNear, i) + a.marked(after, after+besideNear)
+		return math.Sqrt(with / (1 + 2*besideNear))
 	}
 }
 

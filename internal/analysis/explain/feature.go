@@ -62,7 +62,13 @@ func testsOf(sources []source, runs []*run) []*test {
 			add(s, Time, nil)
 			continue
 		}
-		all = append(all, s.outlierTests(runs)...)
+		at := s.outlierTests(runs)
+		all = append(all, at...)
+		for _, t := range at {
+			if s.name == "" {
+				all = append(all, &test{source: s, target: Outliers, feature: Around, amounts: t.amounts})
+			}
+		}
 		if t := s.timeTest(runs); t != nil {
 			all = append(all, t)
 		}
@@ -220,6 +226,8 @@ func (t *test) probe(runs []*run, e, k int) func(x, i int) float64 {
 	switch {
 	case t.target == Outliers && t.feature == Time:
 		return t.filled(runs, e, k)
+	case t.feature == Around:
+		return t.crowded(runs, e, k)
 	case t.target == Outliers:
 		return t.exposed(runs, e, k)
 	case t.feature == Shift:

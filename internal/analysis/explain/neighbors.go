@@ -4,7 +4,8 @@ import "math"
 
 const (
 	// besideFar is how many iterations before and after an outlier count as beside it, besideNear
-	// how many of them its hits are compared with.
+	// how many of them its hits are compared with. Those count for the feature Around, too: more
+	// find longer bursts and lose those of shortBurst.
 	besideFar, besideNear = 10, 2
 	// shortBurst is the number of iterations of the shortest burst that is told from a cause. Of
 	// the hits at distances of at most besideNear from a place in such a burst, a share of 1/(1 +
