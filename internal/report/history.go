@@ -110,11 +110,11 @@ func HistoryTable(h *history.History, base string) Table {
 			c := &k.Changes[j]
 			t.Rows = append(t.Rows, cells(historyKey(k), changeText(c.Ratio, c.Low, c.High),
 				levelText(c.Before, base), levelText(c.After, base),
-				culprits(h, c.First, c.Version, c.Last), h.Versions[c.Found].Label, historyNote(k, c)))
+				culprits(h, c.First, c.Version, c.Last), h.Versions[c.Found].Label, historyNote(k, c, base)))
 		}
 		if len(k.Changes) == 0 {
 			t.Rows = append(t.Rows,
-				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", noChangeNote(k)))
+				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", historyNote(k, nil, base)))
 		}
 	}
 	t.Notes = historyNotes(h)
@@ -171,19 +171,12 @@ func culprits(h *history.History, from, version, to int) string {
 	return fmt.Sprintf("%s to %s (%d), most likely %s", first, last, to-from+1, h.Versions[version].Label)
 }
 
-func noChangeNote(k *history.KeyHistory) string {
-	if k.Autocorrelation > 0 {
-		return detectableText(k) + "; " + driftText(k)
-	}
-	return detectableText(k)
-}
-
-func driftText(k *history.KeyHistory) string {
-	return fmt.Sprintf("it drifts: versions resemble the one before (correlation %.2f)", k.Autocorrelation)
-}
-
-func historyNote(k *history.KeyHistory, c *history.Change) string {
+// historyNote says of a key what else is known, and of a change of it.
+func historyNote(k *history.KeyHistory, c *history.Change, base string) string {
 	var parts []string
+	if c == nil {
+		c, parts = &history.Change{}, []string{detectableText(k)}
+	}
 	if c.Muted {
 		parts = append(parts, strings.TrimSuffix("muted: "+c.MuteReason, ": "))
 	}
@@ -192,7 +185,13 @@ func historyNote(k *history.KeyHistory, c *history.Change) string {
 			" changed too, and must not")
 	}
 	if k.Autocorrelation > 0 {
-		parts = append(parts, driftText(k))
+		parts = append(parts, fmt.Sprintf("it drifts: versions resemble the one before (correlation %.2f)",
+			k.Autocorrelation))
+	}
+	if s := k.States; s != nil {
+		n := s.OfLow + s.OfHigh
+		parts = append(parts, fmt.Sprintf("two states: %.0f%% of the last %d executions take %s, the "+
+			"others %s", 100*float64(s.OfLow)/float64(n), n, levelText(s.Low, base), levelText(s.High, base)))
 	}
 	return strings.Join(parts, "; ")
 }

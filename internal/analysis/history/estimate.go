@@ -25,7 +25,7 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 	for i, part := range parts {
 		known, alike = known.with(segments[i]), alike.with(part)
 		h.Levels = append(h.Levels, Level{part[0].version, part[len(part)-1].version,
-			math.Exp(segments[i].mean)})
+			exp(segments[i].mean)})
 	}
 	h.Autocorrelation = alike.correlation(certain)
 	known.alike = h.Autocorrelation
@@ -35,8 +35,8 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 	}
 	for _, p := range all {
 		half := quantile * math.Sqrt(variance/p.weight)
-		h.Points = append(h.Points, Point{p.version, p.executions, math.Exp(p.x), math.Exp(p.x - half),
-			math.Exp(p.x + half)})
+		h.Points = append(h.Points, Point{p.version, p.executions, exp(p.x), exp(p.x - half),
+			exp(p.x + half)})
 	}
 	for i, c := range cuts {
 		before, after := segments[i], segments[i+1]
@@ -45,9 +45,9 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 		d := after.mean - before.mean
 		h.Changes = append(h.Changes, Change{
 			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
-			Found: points[c.when].version, LogE: c.logSum, Before: math.Exp(before.mean),
-			After: math.Exp(after.mean),
-			Ratio: math.Exp(d), Low: math.Exp(d - half), High: math.Exp(d + half), group: c.group,
+			Found: points[c.when].version, LogE: c.logSum, Before: exp(before.mean),
+			After: exp(after.mean),
+			Ratio: exp(d), Low: exp(d - half), High: exp(d + half), group: c.group,
 		})
 	}
 	if h.Autocorrelation == 0 {
@@ -55,6 +55,9 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 		h.Needed = d.needed()
 	}
 }
+
+// exp is finite, so that a document can be written.
+func exp(x float64) float64 { return min(math.Exp(x), math.MaxFloat64) }
 
 // split returns the points of each level.
 func split(points []point, cuts []cut) [][]point {

@@ -110,13 +110,16 @@ func separately(keys []Key) int {
 func TestNights(t *testing.T) {
 	for i := 0; i < len(nightKinds); i += nightStep {
 		k, r := nightKinds[i], source(4001)
-		before, alerts, events, wrong := 0, 0, 0, 0
+		before, alerts, events, wrong, named := 0, 0, 0, 0, 0
 		tables := nightTables * tableKeys / k.size()
 		for range tables {
 			keys, edges := k.table(r)
 			before += separately(keys)
 			h := Of(labels(tableNights), keys, Options{})
 			alerts, events = alerts+h.Alerts(), events+len(h.Events)
+			for i := range h.Keys {
+				named += number(h.Keys[i].States != nil)
+			}
 			for _, e := range h.Events {
 				wrong += number(!slices.ContainsFunc(edges, func(v int) bool {
 					return e.First-beside <= v && v <= e.Last+beside
@@ -124,8 +127,11 @@ func TestNights(t *testing.T) {
 			}
 		}
 		per := func(n int) float64 { return float64(n) / float64(tables*tableNights) }
+		inStates := float64(named) / float64(tables*k.size())
 		t.Logf("%-30s alerts of keys by themselves %.4f per version; now alerts %.4f, events %.4f, of "+
-			"which %.4f where nothing changed", k.name, per(before), per(alerts), per(events), per(wrong))
+			"which %.4f where nothing changed; %.3f of the keys in two states", k.name, per(before),
+			per(alerts), per(events), per(wrong), inStates)
+		must.Be(t, k.share == 0 && inStates <= 0.01 || k.share > 0 && inStates >= 0.8, k.name, inStates)
 		chance := 2 * math.Sqrt(DefaultRate/float64(tables*tableNights))
 		must.Be(t, per(wrong) <= DefaultRate+chance, k.name, per(wrong))
 	}

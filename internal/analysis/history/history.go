@@ -104,7 +104,9 @@ type KeyHistory struct {
 	// Autocorrelation is the rank correlation of neighboring versions of a level; 0 if it is not
 	// significant. If it is, the key drifts: changes need more evidence, and intervals are wider.
 	Autocorrelation float64 `json:"autocorrelation,omitempty"`
-	Reason          string  `json:"reason,omitempty"` // why the key was not examined
+	// States are those of the last level with enough executions; nil: none can be told.
+	States *States `json:"states,omitempty"`
+	Reason string  `json:"reason,omitempty"` // why the key was not examined
 }
 
 // Point is a version of a key: the geometric mean of its executions, with the interval of what the
@@ -217,6 +219,7 @@ func (h *History) detect(keys []Key) []*detector {
 		g.lower()
 		for n, i := range examined {
 			h.Keys[i].describe(g.keys[n], g.series[n], h.Confidence)
+			h.Keys[i].States = statesOf(h.Keys[i].Levels, keys[i].Values)
 		}
 		all = append(all, g.keys...)
 	}

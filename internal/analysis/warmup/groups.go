@@ -26,6 +26,9 @@ const (
 	LeastGroup = 2
 	// FewestGrouped is the number of values of one kind in which groups are looked for.
 	FewestGrouped = 8
+	// Visible is how far apart groups must be to be reported, relative to the lower one, as changes
+	// are.
+	Visible = 0.01
 )
 
 // GroupsOf splits values, which are logarithms, at the largest gap that leaves least on either
@@ -58,10 +61,7 @@ func GroupsOf(values []float64, least int) (g Groups, ok bool) {
 	return g, gap > FarApart*math.Sqrt(max(squares/float64(len(x)-2), tick*tick/12))
 }
 
-const (
-	visible = 0.01 // how far apart groups must be to be reported, as changes are
-	distant = 0.1  // the same of few levels
-)
+const distant = 0.1 // Visible of few levels
 
 // groupsText describes the two groups into which the levels of a pair's executions fall; "" if they
 // do not, or if there are few, or executions of several machines.
@@ -78,7 +78,7 @@ func (w *prepared) groupsText() string {
 // or if there are fewer than fewest. Of fewer than FewestGrouped levels a single one may be a
 // group, if it is at least 10 % away, which noise seldom is.
 func GroupsText(levels []float64, fewest int) string {
-	least, far := LeastGroup, math.Log1p(visible)
+	least, far := LeastGroup, math.Log1p(Visible)
 	if len(levels) < FewestGrouped {
 		least, far = 1, math.Log1p(distant)
 	}
