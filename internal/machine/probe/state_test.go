@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"krund/internal/control/machines"
+	"krund/internal/display"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
@@ -100,4 +102,33 @@ func TestNoticed(t *testing.T) {
 		"{idle.POLL 23} {numa_pages_migrated 1001} {pswpin 30} {pswpout 2}]")
 	idle("-1") // hostile, or a counter that ran backwards
 	must.Equal(t, len(ReadActivity(h, time.Unix(2, 0), 0, 1).countsSince(after)), 0)
+}
+
+// TestHostileState: whatever the files hold, a record's values are short lines of printable text.
+func TestHostileState(t *testing.T) {
+	for _, text := range []string{"", "\n", "\x00\xff\x1b[2J", strings.Repeat("[always] ", 1<<17), "se.slice",
+		"Speculation\x1b]0;x\x07: \u202e", "-1", "99999999999999999999", strings.Repeat("a\n", 1<<12)} {
+		dir := t.TempDir()
+		put(t, dir, "proc/sys/kernel/osrelease", "6.12\n")
+		for _, s := range stateFiles {
+			file, _, _ := strings.Cut(strings.Replace(s.pattern, release, "6.12", 1), "#")
+			put(t, dir, strings.NewReplacer("[0-9]*", "0", "*", "0").Replace(file), text)
+		}
+		cpu := "sys/devices/system/cpu/cpu1/cpuidle/state0/"
+		put(t, dir, cpu+"name", text)
+		put(t, dir, cpu+"time", "18446744073709551615")
+		put(t, dir, "proc/vmstat", "allocstall_dma 18446744073709551615\nallocstall_normal 1\n"+text)
+		h := host.Host{Root: sysroot.New(dir)}
+		for name, value := range ReadState(h) {
+			must.Be(t, utf8.RuneCountInString(value) <= mostState+len("...") && display.Printable(value) &&
+				!strings.Contains(value, "\n"), name, value)
+		}
+		before := ReadActivity(h, time.Unix(0, 0), 0, 1)
+		put(t, dir, cpu+"time", "5")
+		after := ReadActivity(h, time.Unix(1, 0), 0, 1)
+		for _, c := range after.countsSince(before) {
+			must.Be(t, utf8.RuneCountInString(c.Name) < 2*mostName && display.Printable(c.Name), c.Name)
+		}
+		_ = Noticed(h, []int{1}, true, before, after)
+	}
 }
