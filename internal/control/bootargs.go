@@ -15,6 +15,8 @@ var loaders = []struct{ distribution, file, add, remove string }{
 		`remove %s=... from kernelCommandLine= in .wslconfig of Windows, run "wsl --shutdown"`},
 	{"", "/boot/firmware/cmdline.txt", "add %s to the line in /boot/firmware/cmdline.txt, reboot", // Pi
 		"remove %s=... from the line in /boot/firmware/cmdline.txt, reboot"},
+	{"", "/boot/cmdline.txt", "add %s to the line in /boot/cmdline.txt, reboot", // before Raspberry Pi OS 12
+		"remove %s=... from the line in /boot/cmdline.txt, reboot"},
 	{"", "/etc/kernelstub/configuration", `run kernelstub -a "%s", reboot`,
 		`run kernelstub -d with the argument %s=..., reboot`}, // Pop!_OS
 	{"fedora", "/etc/default/grub", `run grubby --update-kernel=ALL --args="%s", reboot`,

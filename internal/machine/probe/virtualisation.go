@@ -145,11 +145,13 @@ func (v *Virtualisation) askFiles(h host.Host) {
 		v.Container = text
 		v.Evidence = append(v.Evidence, "/run/systemd/container: "+text)
 	}
-	for _, mark := range []struct{ file, kind string }{{"/.dockerenv", "docker"},
-		{"/run/.containerenv", "podman"}} {
-		if v.Container == "" && h.Root.Exists(mark.file) {
+	for _, mark := range []struct{ file, text, kind string }{{"/.dockerenv", "", "docker"},
+		{"/run/.containerenv", "", "podman"}, {"/proc/1/environ", "container=lxc", "lxc"},
+		{"/proc/self/cgroup", "/kubepods", "kubernetes"}} {
+		if text, err := h.Root.Read(mark.file); v.Container == "" && err == nil &&
+			strings.Contains(text, mark.text) {
 			v.Container = mark.kind
-			v.Evidence = append(v.Evidence, mark.file)
+			v.Evidence = append(v.Evidence, strings.TrimSpace(mark.file+" "+mark.text))
 		}
 	}
 }

@@ -42,6 +42,10 @@ func TestVirtualisationByEachTrace(t *testing.T) {
 		{"mainframe without", "proc/sysinfo", "LPAR Number: 2\n", "none"},
 		{"wsl", "proc/sys/kernel/osrelease", "5.15.167.4-microsoft-standard-WSL2\n", "wsl"},
 		{"docker", ".dockerenv", "", "docker container"},
+		{"lxc", "proc/1/environ", "TERM=linux\x00container=lxc\x00", "lxc container"},
+		{"kubernetes", "proc/self/cgroup", "0::/kubepods.slice/kubepods-pod1.slice/cri-9.scope\n",
+			"kubernetes container"},
+		{"no container", "proc/1/environ", "TERM=linux\x00", "none"},
 		{"nspawn", "run/systemd/container", "systemd-nspawn\n", "systemd-nspawn container"},
 		{"a name that only has a hypervisor's in it", "sys/class/dmi/id/product_name", "Workstation for " +
 			"QEMU users\n", "none"},
