@@ -278,7 +278,7 @@ func (o *compareOptions) inputs(a *app, args []string) ([]string, error) {
 	case o.between != nil && (o.by != "auto" || o.base != ""):
 		return nil, fmt.Errorf("--between names what is compared; leave out --by and --base")
 	case o.by == "auto" && o.between == nil && (len(args) > 2 || o.base != "" && len(args) > 1):
-		return nil, fmt.Errorf("say with --by what differs between the keys: vm, benchmark, ...")
+		return nil, fmt.Errorf("say with --by what differs between the keys, such as vm or benchmark")
 	}
 	return args, nil
 }

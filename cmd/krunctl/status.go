@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/execution"
+	"krund/internal/execution/watcher"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 )
@@ -115,7 +115,7 @@ func (a *app) statusOf(f experiment.Experiment) (summary.Status, error) {
 		return st, err
 	}
 	if pid, on := f.LastHolder(); pid > 0 && on == a.host {
-		if done, planned, ok := execution.IterationsOf(pid); ok {
+		if done, planned, ok := watcher.IterationsOf(pid); ok {
 			st.RunningIterations = &summary.Iterations{Done: done, Planned: planned}
 		}
 	}

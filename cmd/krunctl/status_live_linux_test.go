@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	libkrun "krund/cgo"
-	"krund/internal/execution"
+	"krund/internal/execution/watcher"
 	"krund/rig/must"
 )
 
@@ -49,9 +49,9 @@ func TestStatusOfHostileBuffer(t *testing.T) {
 	f := os.NewFile(uintptr(fd), "krun-buffer")
 	defer f.Close()
 	must.Get(f.Write(content))(t)
-	_, planned, ok := execution.IterationsOf(os.Getpid())
+	_, planned, ok := watcher.IterationsOf(os.Getpid())
 	must.Be(t, !ok, planned, "iterations of a buffer that is not sealed")
 	must.Get(unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK))(t)
-	_, planned, ok = execution.IterationsOf(os.Getpid())
+	_, planned, ok = watcher.IterationsOf(os.Getpid())
 	must.Be(t, ok && planned == 70, planned, "iterations", ok)
 }

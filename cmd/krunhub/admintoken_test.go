@@ -86,7 +86,7 @@ func started(t *testing.T, s settings) (address string, stop func()) {
 	}
 	t.Cleanup(stop)
 	line := must.Get(bufio.NewReader(out).ReadString('\n'))(t)
-	go io.Copy(io.Discard, out) //nolint:errcheck // until the hub ends
+	go io.Copy(io.Discard, out)
 	return strings.TrimSpace(strings.TrimPrefix(line, "krunhub listens on ")), stop
 }
 

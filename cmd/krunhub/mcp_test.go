@@ -31,10 +31,10 @@ func TestMCP(t *testing.T) {
 	call := func(client *api.Client, tool string, arguments any) (string, bool) {
 		ours, theirs := mcp.NewInMemoryTransports()
 		server := must.Get(mcpServer(client, sysroot.RealClock{}).Connect(t.Context(), ours, nil))(t)
-		defer server.Wait() //nolint:errcheck // it ends with the session
+		defer server.Wait()
 		session := must.Get(mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), theirs,
 			nil))(t)
-		defer session.Close() //nolint:errcheck // it is a pipe
+		defer session.Close()
 		result := must.Get(session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool,
 			Arguments: arguments}))(t)
 		text, ok := result.Content[0].(*mcp.TextContent)

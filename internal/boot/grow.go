@@ -22,14 +22,14 @@ func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) err
 	if err := x.sameAsKnown(ctx); err != nil {
 		return err
 	}
-	from, _, err := x.schedule.Growth()
+	from, err := x.schedule.Growth()
 	if damaged := (*schedule.DamagedSlot)(nil); errors.As(err, &damaged) {
 		now := x.cfg
 		x.cfg = other.Was // of which the schedule is rebuilt
 		err = x.mend()
 		x.cfg = now
 		if err == nil {
-			from, _, err = x.schedule.Growth()
+			from, err = x.schedule.Growth()
 		}
 	}
 	if err != nil {

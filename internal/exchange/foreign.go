@@ -17,7 +17,7 @@ type ForeignError struct {
 func (e ForeignError) Error() string { return fmt.Sprintf("this is %s; %s", e.What, e.Advice) }
 
 // Is makes a ForeignError an ErrUnknown.
-func (e ForeignError) Is(target error) bool { return target == ErrUnknown } //nolint:errorlint // it is Is
+func (e ForeignError) Is(target error) bool { return target == ErrUnknown }
 
 // foreignFormat describes a format that is not read. The first line has the columns, a JSON value
 // the members, or one of the first lines begins with or contains a text.

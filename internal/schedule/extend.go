@@ -117,9 +117,14 @@ func roundsAfter(cfg *config.Config, kept map[execution]bool, current int) [][]S
 }
 
 // Growth returns from which slot on a further stage may order the slots anew: after the last one
-// that was begun and, if the experiment is blocked, after the block that it belongs to. skipped are
-// the executions after it that will not run.
-func (s *Schedule) Growth() (from int, skipped map[execution]Flag, err error) {
+// that was begun and, if the experiment is blocked, after the block that it belongs to.
+func (s *Schedule) Growth() (from int, err error) {
+	from, _, err = s.growth()
+	return from, err
+}
+
+// growth is Growth with the executions after it that will not run.
+func (s *Schedule) growth() (from int, skipped map[execution]Flag, err error) {
 	skipped = map[execution]Flag{}
 	var last Slot // the last slot before from
 	for slot, err := range s.Slots() {
@@ -200,7 +205,7 @@ func extended(s *Schedule, stages []Stage) (h Header, skipped map[execution]Flag
 	h.Width, h.Slots = max(h.Width, shaped.Width), shaped.Slots
 	h.Generation++
 	h.ConfigHash, h.Next = last.Config.Hash, 0
-	from, skipped, err := s.Growth()
+	from, skipped, err := s.growth()
 	switch {
 	case err != nil:
 		return h, nil, err

@@ -86,8 +86,9 @@ func startChromium() (*chromium, error) {
 	if err := b.command.Start(); err != nil {
 		return nil, err
 	}
-	theirs.Close()
-	theirsToo.Close()
+	if err := errors.Join(theirs.Close(), theirsToo.Close()); err != nil {
+		return nil, err
+	}
 	go b.read(from)
 	started = b
 	return b, nil

@@ -23,8 +23,8 @@ type NoiseFloor struct {
 // values.
 var ErrFloorTooFew = errors.New("too few values for a noise floor")
 
-// Of returns the floor of executions: their iterations' times, in any unit. The value of an
-// execution is the level of its second half (steady.LevelOf), because the first half may be
+// NoiseFloorOf returns the floor of executions: their iterations' times, in any unit. The value of
+// an execution is the level of its second half (steady.LevelOf), because the first half may be
 // warm-up, and single long iterations are the census's matter.
 func NoiseFloorOf(executions [][]float64) (NoiseFloor, error) {
 	if len(executions) < 3 {

@@ -15,7 +15,7 @@ type Difference struct {
 	After  string `json:"after"`
 }
 
-// ByBuild: the same revision was built anew, and is not as fast as before.
+// ByBuild is for an event of one revision that was built anew, and is not as fast as before.
 const ByBuild Verdict = "build"
 
 // program begins the names of what ran; all other names are of the machine.

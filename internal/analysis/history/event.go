@@ -187,8 +187,8 @@ func (h *History) reaches(at int) (from, to int) {
 }
 
 // mean returns the mean of the logarithms of a key's points of the versions that wanted says.
-func (k *KeyHistory) mean(wanted func(version int) bool) (mean float64, n int) {
-	for _, p := range k.Points {
+func (h *KeyHistory) mean(wanted func(version int) bool) (mean float64, n int) {
+	for _, p := range h.Points {
 		if wanted(p.Version) {
 			n++
 			mean += (math.Log(p.Value) - mean) / float64(n)

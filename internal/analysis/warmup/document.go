@@ -81,8 +81,8 @@ type Pair struct {
 }
 
 // ParsedKey returns the pair's key as a value.
-func (p *Pair) ParsedKey() key.Key {
-	return key.Key{Benchmark: p.Benchmark, VM: p.VM, Variant: p.Variant, Arm: p.Arm}
+func (r *Pair) ParsedKey() key.Key {
+	return key.Key{Benchmark: r.Benchmark, VM: r.VM, Variant: r.Variant, Arm: r.Arm}
 }
 
 // Performance is the steady-state performance with its confidence interval, in the document's unit

@@ -103,7 +103,7 @@ func cutKey(k *history.KeyHistory, kept map[int]int, within func(int) bool, shif
 // values sends the values of a name's keys, as `krunctl history -f csv` writes them or as Parquet.
 func (p *Pages) values(w http.ResponseWriter, r *http.Request) error {
 	const most = 1000 // keys
-	h, _, _, err := p.asked(r, most)
+	h, _, err := p.asked(r, most)
 	var text bytes.Buffer
 	kind := path.Ext(r.URL.Path)
 	if err == nil && kind == ".parquet" {
@@ -121,7 +121,7 @@ func (p *Pages) values(w http.ResponseWriter, r *http.Request) error {
 
 // graph sends the picture of a key, the first one that is asked for.
 func (p *Pages) graph(w http.ResponseWriter, r *http.Request) error {
-	h, _, unit, err := p.asked(r, 1)
+	h, unit, err := p.asked(r, 1)
 	if err == nil && len(h.Keys) == 0 {
 		err = fmt.Errorf("series of history %s: %w", clean(r.PathValue("name")), database.ErrMissing)
 	}
@@ -138,11 +138,11 @@ func (p *Pages) graph(w http.ResponseWriter, r *http.Request) error {
 }
 
 // asked is what a request asks for of a history, and the unit of its values.
-func (p *Pages) asked(r *http.Request, most int) (*history.History, []database.Event, string, error) {
+func (p *Pages) asked(r *http.Request, most int) (*history.History, string, error) {
 	page := HistoryPage{Name: r.PathValue("name"), Key: r.FormValue("key"), Machine: r.FormValue("machine"),
 		From: r.FormValue("from"), To: r.FormValue("to")}
-	h, events, err := p.readHistory(r, &page, most)
-	return h, events, page.Unit, err
+	h, _, err := p.readHistory(r, &page, most)
+	return h, page.Unit, err
 }
 
 // badge sends a small picture of a series: its last level, and its last change.

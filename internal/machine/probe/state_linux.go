@@ -2,6 +2,7 @@ package probe
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -75,7 +76,7 @@ func bpfPrograms() (string, error) {
 		ask := make([]byte, 12) // start_id, next_id, open_flags
 		order.PutUint32(ask, id)
 		if _, err := call(nextID, ask); err != nil {
-			if err == unix.ENOENT {
+			if errors.Is(err, unix.ENOENT) {
 				break
 			}
 			return "", err

@@ -9,13 +9,13 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
+	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
 )
 
@@ -95,9 +95,9 @@ func (e Experiment) canGrow(s *schedule.Schedule, cfg *config.Config, was, text 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	from, _, err := s.Growth()
+	from, err := s.Growth()
 	if err == nil {
-		editions, err = identity.Grow(editions, was, text, from, time.Now())
+		editions, err = identity.Grow(editions, was, text, from, sysroot.RealClock{}.Now())
 	}
 	var stages []schedule.Stage
 	if err == nil {

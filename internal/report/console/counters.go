@@ -11,6 +11,7 @@ import (
 // mostViolating is the number of violating records that are explained; JSON has all.
 const mostViolating = 20
 
+// Counters prints what limits the processor's counters, with the first violating records.
 func (out *Console) Counters(d *summary.Counters) {
 	threshold := "a hundredth of the rate of MPERF"
 	if d.Threshold > 0 {
