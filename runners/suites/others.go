@@ -126,15 +126,12 @@ func (t *tree) packages(dir string, depth int, f *Found) error {
 }
 
 // readSightglass reads the modules benchmarks/NAME/benchmark.wasm of sightglass, and others there,
-// and the engine in engines/*/libengine.so. Each has a key for each phase that an engine reports.
+// and the engines engines/*/libengine.so. Each has a key for each phase that an engine reports; of
+// several engines, the name of the engine is the last part of the key.
 func readSightglass(t *tree, f *Found) error {
-	engine := ""
 	engines, _ := t.list("engines")
-	for _, name := range engines {
-		if at := path.Join("engines", name, "libengine.so"); engine == "" && t.has(at) {
-			engine = at
-		}
-	}
+	library := func(engine string) string { return path.Join("engines", engine, "libengine.so") }
+	engines = slices.DeleteFunc(engines, func(engine string) bool { return !t.has(library(engine)) })
 	names, err := t.list("benchmarks")
 	if err != nil {
 		return err
@@ -153,15 +150,20 @@ func readSightglass(t *tree, f *Found) error {
 			if module != "benchmark" {
 				label += "-" + module
 			}
-			if engine == "" {
+			if len(engines) == 0 {
 				f.leave("%q: there is no engine: build one to engines/NAME/libengine.so", clip(label))
 				continue
 			}
-			for _, phase := range []string{"compile", "instantiate", "execute"} {
-				b := Benchmark{Name: label + "." + phase, Options: []string{engine, phase},
-					Files: map[string]string{"c": path.Join("benchmarks", name, file)}}
-				if err := f.add(b); err != nil {
-					return err
+			for _, engine := range engines {
+				for _, phase := range []string{"compile", "instantiate", "execute"} {
+					b := Benchmark{Name: label + "." + phase, Options: []string{library(engine), phase},
+						Files: map[string]string{"c": path.Join("benchmarks", name, file)}}
+					if len(engines) > 1 {
+						b.Name += "." + engine
+					}
+					if err := f.add(b); err != nil {
+						return err
+					}
 				}
 			}
 		}

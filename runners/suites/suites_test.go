@@ -120,6 +120,12 @@ func TestRead(t *testing.T) {
 		`blake3.execute["engines/wasmtime/libengine.so" "execute"] `+
 		`blake3.instantiate["engines/wasmtime/libengine.so" "instantiate"] `+
 		`shootout-fib.compile["engines/wasmtime/libengine.so" "compile"]`)
+	f = must.Get(suite(t, "sightglass", map[string]string{"engines/wasmtime/libengine.so": "",
+		"engines/v8/libengine.so": "", "benchmarks/blake3/benchmark.wasm": ""}))(t)
+	must.Equal(t, len(f.Benchmarks), 6)
+	must.Equal(t, names(suites.Found{Benchmarks: f.Benchmarks[:2]}), ""+
+		`blake3.compile.v8["engines/v8/libengine.so" "compile"] `+
+		`blake3.compile.wasmtime["engines/wasmtime/libengine.so" "compile"]`)
 	f = must.Get(suite(t, "sightglass", map[string]string{"benchmarks/blake3/benchmark.wasm": ""}))(t)
 	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "there is no engine"), f.LeftOut)
 
