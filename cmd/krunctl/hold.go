@@ -15,6 +15,7 @@ import (
 	"krund/internal/boot/autostart"
 	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
@@ -89,7 +90,8 @@ func (a *app) hold(ctx context.Context, arg string) error {
 		return err
 	}
 	a.console().Line("held", "%s; the next boots are ordinary ones", f.Dir())
-	if st, err := a.statusOf(f); err == nil && st.State == summary.StateFinished {
+	st, err := a.statusOf(f)
+	if err == nil && st.State == summary.StateFinished {
 		a.console().Line("finished", "nothing is outstanding: no boot would have continued it anyway")
 	}
 	who, err := a.whoRuns(f)
@@ -97,9 +99,11 @@ func (a *app) hold(ctx context.Context, arg string) error {
 		return err
 	}
 	if who != "" {
-		a.console().Line("running",
-			"%s; it finishes the running execution, and then restarts the machine once",
-			who)
+		then := "finishes the running execution, and then restarts the machine once"
+		if st.Reboot == config.RebootNone {
+			then = "restarts nothing, and goes on to its end; `krunctl stop` ends it after the running execution"
+		}
+		a.console().Line("running", "%s; it %s", who, then)
 	}
 	a.console().Line("continue", "krunctl resume %s", display.ShellPath(arg))
 	return nil

@@ -47,6 +47,12 @@ func TestHoldWhileKrundRuns(t *testing.T) {
 		"process 4711 on bencher7") || !b.asked(directory.Hold) {
 		t.Error(r.text())
 	}
+	quick := complete(t) // without restarts
+	again, err := quick.directory.Lock(4711, "bencher7")
+	b.must(err)
+	defer again.Release()
+	r := krunctl(t, "hold", quick.dir())
+	must.Be(t, strings.Contains(r.stdout, "restarts nothing"), r.text())
 }
 
 func TestHoldBeforeTheBeginning(t *testing.T) {

@@ -15,6 +15,7 @@ var Meant = map[string]string{
 	"info": "status or show", "progress": "status", "watch": "status --watch", "queue": "status",
 	"plot-data": "convert --to csv", "regressions": "history", "regression": "history or compare",
 	"why": "explain", "fix": "repair", "undo": "repair --machine", "again": "run --again",
+	"how-many": "enough", "samples": "enough", "runs": "enough", "repetitions": "enough", "power": "enough",
 	"share": "report, whose pages others can open; hub submit, for a hub of machines", "send": "hub submit",
 	"retry": "run --again", "install": "enable, or hub join", "throttle": "show --counters",
 }

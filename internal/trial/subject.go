@@ -263,7 +263,8 @@ func program(arg string) error {
 		info, err := os.Stat(arg)
 		if strings.HasSuffix(arg, l.suffix) && err == nil && info.Mode()&0o111 == 0 {
 			return fmt.Errorf("%s has no function run_iter, so it is no benchmark file, and it is not "+
-				"executable; to time all of it, give the command that runs it, in quotes", arg)
+				"executable; to time all of it, give the command that runs it, in quotes; `krunctl init` writes one "+
+				"with that function", arg)
 		}
 	}
 	return nil
