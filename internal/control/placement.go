@@ -158,7 +158,7 @@ func spans(h host.Host, cpus host.CPUs) string {
 		}
 	}
 	if fast := h.FastCPUs(); len(kindsOf(h)) == 0 && len(fast) > 0 && !fast.Contains(cpus) {
-		parts = append([]string{"cores of different capacity"}, parts...)
+		parts = append([]string{"cores of different speed"}, parts...)
 	}
 	if len(parts) == 0 {
 		return ""

@@ -57,23 +57,28 @@ func planUncore(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan
 	}
 	var found []string
 	var steps []Step
-	for _, d := range domains {
-		least, err := m.Root.ReadInt(d + "/min_freq_khz")
+	for _, domain := range domains {
+		least, err := m.Root.ReadInt(domain + "/min_freq_khz")
 		if err != nil {
 			return unreadable(wanted, err)
 		}
-		most, err := m.Root.ReadInt(d + "/max_freq_khz")
+		most, err := m.Root.ReadInt(domain + "/max_freq_khz")
 		if err != nil {
 			return unreadable(wanted, err)
 		}
-		if text := fmt.Sprintf("%d to %d kHz", least, most); !slices.Contains(found, text) {
+		text := fmt.Sprintf("%d to %d kHz", least, most)
+		// It moves: where the control is off a change between executions would be a remark.
+		if now, err := m.Root.ReadInt(domain + "/current_freq_khz"); err == nil && d.Policy != setting.Off {
+			text += fmt.Sprintf(", now %d", now)
+		}
+		if !slices.Contains(found, text) {
 			found = append(found, text)
 		}
 		target := khz
 		if khz == 0 {
 			target = most
 		}
-		steps = append(steps, fixDomain(d, least, most, target)...)
+		steps = append(steps, fixDomain(domain, least, most, target)...)
 	}
 	return willSet(strings.Join(found, ", "), wanted, steps...)
 }

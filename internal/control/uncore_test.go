@@ -60,8 +60,10 @@ func TestUncoreDomains(t *testing.T) {
 		must.Do(t, os.MkdirAll(filepath.Join(k.dir, dir), 0o755))
 		k.put(dir+"/min_freq_khz", "800000")
 		k.put(dir+"/max_freq_khz", "2500000")
+		must.Write(t, filepath.Join(k.dir, dir, "current_freq_khz"), "1800000\n")
 	}
 	p := required(uncore).plan(t.Context(), m)
+	must.Equal(t, p.Found, "800000 to 2500000 kHz, now 1800000")
 	if len(p.Steps) != 2 || p.Steps[0].Target != uncoreDir+"/uncore00/min_freq_khz" ||
 		p.Steps[1].Target != uncoreDir+"/uncore01/min_freq_khz" {
 		t.Errorf("%+v", p)
