@@ -95,15 +95,13 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 	if c := r.Calibration; c != nil {
 		p.Calibration = strings.TrimPrefix(calibrationText(c), "calibration: ")
 	}
-	for i, d := range ComparePlots(r) {
-		picture, err := svgPart(d)
-		if err != nil {
+	var err error
+	if p.Forest, err = CompareSVG(r); err != nil {
+		return err
+	}
+	for _, d := range ComparePlots(r)[1:] {
+		if p.Histogram, err = svgPart(d); err != nil {
 			return err
-		}
-		if i == 0 {
-			p.Forest = picture
-		} else {
-			p.Histogram = picture
 		}
 	}
 	return writePage(w, "compare.html", template.FuncMap{"plural": display.Count, "percent100": percentText,
@@ -130,9 +128,17 @@ func nullText(n *compare.NullArm) string {
 	return partyText(n.Party) + " shows no difference"
 }
 
-// CompareSVG returns the picture of the effects, for a page.
+// CompareSVG returns the picture of the effects, for a page: one for small screens, too. The style
+// sheet shows one of both.
 func CompareSVG(r *compare.Result) (template.HTML, error) {
-	return svgPart(compareForest(r))
+	f := compareForest(r)
+	broad, err := svgPart(f)
+	if err != nil {
+		return "", err
+	}
+	f.narrow = true
+	narrow, err := svgPart(f)
+	return `<div class="broad">` + broad + `</div><div class="narrow">` + narrow + `</div>`, err
 }
 
 func newCompareView(r *compare.Result, c *compare.Change) compareView {

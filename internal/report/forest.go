@@ -18,6 +18,8 @@ type Forest struct {
 	Ticks []float64
 	Tick  func(float64) string
 	Line  *float64 // an upright line through all rows
+
+	narrow bool // for a small screen: names and texts are above their lines
 }
 
 // ForestRow is a line of a Forest.
@@ -53,24 +55,47 @@ const (
 
 func (f *Forest) title() string { return f.Title }
 
+// narrowUnits is the width of a narrow figure.
+const narrowUnits = 380
+
+func (f *Forest) width() vg.Length {
+	if f.narrow {
+		return narrowUnits
+	}
+	return figureUnits
+}
+
+// rowHeight is that of a row, whose line is in the middle of the lowest forestRow units.
+func (f *Forest) rowHeight() vg.Length {
+	if f.narrow {
+		return 2 * forestRow
+	}
+	return forestRow
+}
+
 func (f *Forest) height() vg.Length {
-	return titleHeight + vg.Length(len(f.Rows))*forestRow + axisHeight
+	return titleHeight + vg.Length(len(f.Rows))*f.rowHeight() + axisHeight
 }
 
 func (f *Forest) draw(c canvas, top vg.Length, _ int) {
-	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: titleSize})
+	const small = 20 // margin of a narrow figure
+	size := min(titleSize, fitting(f.Title, f.width()-small)*titleSize/nameSize)
+	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: size})
 	top += titleHeight
 	p := panel{canvas: c, xs: f.scaled(f.Span), ys: Span{0, 1}, size: textSize,
-		Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*forestRow)}
+		Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*f.rowHeight())}
+	if f.narrow {
+		p.Rectangle = box(small, narrowUnits-small, top, vg.Length(len(f.Rows))*f.rowHeight())
+	}
 	for i := range f.Rows {
-		f.band(p, f.Rows[i].Band, top+vg.Length(i)*forestRow)
+		f.band(p, f.Rows[i].Band, top+vg.Length(i+1)*f.rowHeight()-forestRow)
 	}
 	f.axis(p)
 	if f.Line != nil {
 		p.lines(changeInk, p.upright(p.x(f.at(*f.Line))))
 	}
 	for i := range f.Rows {
-		f.row(p, &f.Rows[i], top+(vg.Length(i)+0.5)*forestRow)
+		f.row(p, &f.Rows[i], top+vg.Length(i+1)*f.rowHeight()-forestRow/2)
 	}
 }
 
@@ -107,10 +132,18 @@ func (f *Forest) band(p panel, s *Span, top vg.Length) {
 }
 
 func (f *Forest) row(p panel, r *ForestRow, y vg.Length) {
-	p.text(label{text: r.Label, at: vg.Point{X: forestLeft - 8, Y: y}, size: fitting(r.Label, forestLeft-16),
-		anchor: end})
-	p.text(label{text: r.Text, at: vg.Point{X: forestRight + 8, Y: y},
-		size: fitting(r.Text, figureUnits-forestRight-12)})
+	name := label{text: r.Label, at: vg.Point{X: forestLeft - 8, Y: y}, anchor: end,
+		size: fitting(r.Label, forestLeft-16)}
+	text := label{text: r.Text, at: vg.Point{X: forestRight + 8, Y: y},
+		size: fitting(r.Text, figureUnits-forestRight-12)}
+	if f.narrow {
+		above, half := y-forestRow, vg.Length(narrowUnits/2)
+		name = label{text: r.Label, at: vg.Point{X: 8, Y: above}, size: fitting(r.Label, half-8)}
+		text = label{text: r.Text, at: vg.Point{X: narrowUnits - 8, Y: above}, anchor: end,
+			size: fitting(r.Text, half-16)}
+	}
+	p.text(name)
+	p.text(text)
 	if r.Mark == NoMark {
 		return
 	}

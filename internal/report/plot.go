@@ -38,8 +38,8 @@ const (
 
 // pageWidth is that of stacked drawings.
 func pageWidth(page []Drawing) vg.Length {
-	if history, ok := page[0].(*HistoryFigure); ok && len(page) == 1 {
-		return history.width()
+	if own, ok := page[0].(interface{ width() vg.Length }); ok && len(page) == 1 {
+		return own.width()
 	}
 	return figureUnits
 }

@@ -23,9 +23,10 @@ var shots = flag.String("screens", "", "directory for pictures of the hub's page
 
 func TestMain(m *testing.M) { browser.Main(m) }
 
-// screens looks at the pages of the demonstration as a reader does, 390 and 1400 pixels wide, light
-// and dark: nothing is wider than the window, axe finds nothing to say about accessibility, and
-// without scripts the same is there. slow is the experiment with the slow revision.
+// screens looks at the pages of the demonstration as a reader does, 390, 1400 and 2560 pixels wide,
+// light and dark: nothing is wider than the window or leaves half of it empty, no picture has to be
+// moved sideways, axe finds nothing to say about accessibility, and without scripts the same is
+// there. slow is the experiment with the slow revision.
 func screens(t *testing.T, url, token, slow string, events []database.Event) {
 	of := map[string]database.Event{}
 	for _, e := range events {
@@ -35,13 +36,15 @@ func screens(t *testing.T, url, token, slow string, events []database.Event) {
 		{"front", "/"}, {"experiments", "/experiments"}, {"finished", "/experiments/" + slow},
 		{"overview", "/history?sort=change"}, {"graph", "/history/" + nightly + "?machine=" + culprit},
 		{"event", "/events/" + of["machine "+culprit].ID}, {"machine", "/machines/" + culprit},
+		{"queue", "/queue"}, {"tokens", "/tokens"}, {"compare", "/compare"}, {"login", "/login"},
+		{"events", "/events"}, {"machines", "/machines"}, {"runs", "/runs"},
 	}
 	axe := accessibility(t)
 	p := browser.New(t, 1400)
 	p.Do("Network.setCookie", browser.Object{"name": pages.Cookie, "value": token, "url": url}, nil)
 	for _, page := range list {
 		var with []browser.Node
-		for _, width := range []int{390, 1400} {
+		for _, width := range []int{390, 1400, 2560} {
 			for _, scheme := range []string{"light", "dark"} {
 				p.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": width, "height": 900,
 					"deviceScaleFactor": 1, "mobile": false}, nil)
@@ -68,6 +71,8 @@ func screens(t *testing.T, url, token, slow string, events []database.Event) {
 // within the hub's addresses, although a sandbox keeps its scripts from the session.
 func report(t *testing.T, p *browser.Tab, url, path, axe string) {
 	t.Helper()
+	p.Do("Emulation.setDeviceMetricsOverride", browser.Object{"width": 1400, "height": 900,
+		"deviceScaleFactor": 1, "mobile": false}, nil)
 	at := func() (path string) { p.Eval("location.pathname", &path); return path }
 	for ready := false; !ready; p.Eval(`!!document.querySelector("#table")`, &ready) {
 		p.Open(url + path) // the hub waits with its answer
@@ -92,9 +97,13 @@ func said(p *browser.Tab) []browser.Node {
 // look checks a page that is open, and takes its picture.
 func look(t *testing.T, p *browser.Tab, what string, width int, axe string) {
 	t.Helper()
-	var size struct{ Width, Height int }
-	p.Eval(`({width:document.documentElement.scrollWidth,height:document.documentElement.scrollHeight})`, &size)
-	must.Be(t, size.Width <= width, what, size.Width, "pixels wide")
+	var size struct{ Width, Height, Left, Right, Hidden int }
+	p.Eval(`(()=>{const main=document.querySelector("main").getBoundingClientRect();
+return {width:document.documentElement.scrollWidth,height:document.documentElement.scrollHeight,
+left:Math.round(main.left),right:Math.round(innerWidth-main.right),
+hidden:[...document.querySelectorAll("figure")].filter((f)=>f.scrollWidth>f.clientWidth).length}})()`, &size)
+	must.Be(t, size.Width <= width && size.Hidden == 0, what, size)
+	must.Be(t, strings.HasPrefix(what, "report") || 10*max(size.Left, size.Right) < width, what, size)
 	if axe != "" {
 		var found []string
 		p.Eval(axe+`;axe.run(document,{resultTypes:["violations"],preload:false}).then((r)=>r.violations.map((v)=>
