@@ -172,7 +172,7 @@ func compareNotes(r *compare.Result) (notes []string, shown int) {
 	for _, s := range r.Restarts {
 		notes = append(notes, restartsText(s))
 	}
-	shown = max(few, len(notes))
+	shown = max(few, len(notes)+1) // the note of most keys is among them
 	return append(append(notes, keyNotes(r)...), rulesText(r)), shown
 }
 
