@@ -30,8 +30,8 @@ import (
 // machineOf is krunctl on a machine of the hub, as a user.
 func (h *aHub) machineOf(t *testing.T, name string, allow ...string) *app {
 	t.Helper()
-	a := shipTo(t, h.url, h.machines[name].Token)
-	hub := joined.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5s", Allow: allow}
+	a := shipTo(t, h.url, h.machines[name].Token, "5m")
+	hub := joined.Hub{URL: h.url, Token: h.machines[name].Token, Deadline: "5m", Allow: allow}
 	must.Do(t, hub.Store(durable.OS(), a.hubFile))
 	a.host = name
 	a.runtime = []string{t.TempDir()}
@@ -261,7 +261,7 @@ func TestUnpackChecksTheHash(t *testing.T) {
 	unknown := "url = \"http://127.0.0.1:1\"\ntokn = \"x\"\n"
 	must.Do(t, os.WriteFile(a.hubFile, []byte(unknown), 0o600))
 	must.Refused(joined.Load(durable.OS(), a.hubFile))(t, "there is no key tokn")
-	must.Do(t, (joined.Hub{URL: h.url, Deadline: "5s", Allow: []string{"root"}}).Store(durable.OS(),
+	must.Do(t, (joined.Hub{URL: h.url, Deadline: "5m", Allow: []string{"root"}}).Store(durable.OS(),
 		a.hubFile))
 	must.Refused(joined.Load(durable.OS(), a.hubFile))(t, `allow has "root"`)
 }

@@ -19,12 +19,13 @@ import (
 	"krund/rig/must"
 )
 
-// shipTo returns an environment of krunctl that has joined the hub at the address.
-func shipTo(t *testing.T, url, token string) *app {
+// shipTo returns an environment of krunctl that has joined the hub at the address. The deadline is
+// long unless a test waits for its end.
+func shipTo(t *testing.T, url, token, deadline string) *app {
 	t.Helper()
 	a := testApp(t)
 	a.state = t.TempDir()
-	h := joined.Hub{URL: url, Token: token, Deadline: "1s"}
+	h := joined.Hub{URL: url, Token: token, Deadline: deadline}
 	must.Do(t, h.Store(durable.OS(), a.hubFile))
 	return a
 }
@@ -32,7 +33,7 @@ func shipTo(t *testing.T, url, token string) *app {
 func TestShipAndJoin(t *testing.T) {
 	h := hubtest.New(t)
 	token := h.Client(t, "", access.Join).Token
-	a := shipTo(t, "http://127.0.0.1:1", "")
+	a := shipTo(t, "http://127.0.0.1:1", "", "5m")
 	a.uid = 0
 	a.systemctl = func(_ context.Context, args ...string) error {
 		must.Equal(t, strings.Join(args, " "), "enable --now krund-ship.timer", "systemctl")
@@ -52,7 +53,7 @@ func TestShipAndJoin(t *testing.T) {
 		r.says(t, exitError, "", "was seen last at 2026-11-21T12:00:00Z and runs an experiment; if")
 		a.stdin = strings.NewReader(token)
 		runApp(a, append(args, "--replace")...).says(t, exitOK, "", "takes the place of machine")
-		if hub, err := joined.Load(a.fsys, a.hubFile); err != nil || hub.Deadline != "1s" {
+		if hub, err := joined.Load(a.fsys, a.hubFile); err != nil || hub.Deadline != "5m" {
 			t.Errorf("the deadline of the owner became %q, %v", hub.Deadline, err)
 		}
 	}()
@@ -91,7 +92,7 @@ func TestShipAndJoin(t *testing.T) {
 func TestShipToNothing(t *testing.T) {
 	dead := httptest.NewServer(nil)
 	dead.Close()
-	a := shipTo(t, dead.URL, "x")
+	a := shipTo(t, dead.URL, "x", "1ns")
 	b := newExperiment(t)
 	b.run(results.Completed)
 	runApp(a, "hub", "ship", b.dir()).says(t, exitError, "", "ask the hub at "+dead.URL)

@@ -25,7 +25,7 @@ func TestShipHostileDirectory(t *testing.T) {
 	const benchmark = 65534 // uid
 	for _, name := range []string{"noise.json", "decisions.json", "log", "hub.json", "results"} {
 		for _, owner := range []int{0, benchmark} {
-			a := shipTo(t, h.URL, token)
+			a := shipTo(t, h.URL, token, "1s")
 			a.uid, a.fsys = 0, durable.OS()
 			b := newExperiment(t)
 			b.run(results.Completed)
@@ -56,7 +56,7 @@ func TestShipElsewhere(t *testing.T) {
 	}))
 	defer elsewhere.Close()
 	h := hubtest.New(t)
-	a := shipTo(t, h.URL, h.Machine(t, "lab1").Token)
+	a := shipTo(t, h.URL, h.Machine(t, "lab1").Token, "5m")
 	b := newExperiment(t)
 	b.run(results.Completed)
 	writeText(t, filepath.Join(b.dir(), "hub.json"),
