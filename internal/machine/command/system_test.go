@@ -36,7 +36,7 @@ func TestSystem(t *testing.T) {
 	script("bad", "echo one >&2; echo two >&2; exit 3", 0o755)
 	script("hangs", "sleep 3600 & wait", 0o755)
 	script("plain", "echo", 0o644)
-	p := System{Dirs: []string{dir, "/usr/bin", "/bin"}, Timeout: 10 * time.Second}
+	p := System{Dirs: []string{dir, "/usr/bin", "/bin"}, Timeout: 5 * time.Minute}
 	out, err := p.Output(t.Context(), "good", "a b")
 	must.Be(t, err == nil && string(out) == "a b C \n", string(out), err)
 	_, err = p.Output(t.Context(), "bad")
