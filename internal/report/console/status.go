@@ -52,7 +52,9 @@ func (out *Console) Status(st summary.Status, keys bool, now time.Time) {
 	} else {
 		line("reboots", "%s", ofMost(st.Reboots, st.MaxReboots))
 	}
-	line("mails", "%s", ofMost(st.Mails, st.MaxMails))
+	if st.Mails > 0 {
+		line("mails", "%s", ofMost(st.Mails, st.MaxMails))
+	}
 	if st.State != summary.StateFinished {
 		line("remaining", "%s", st.ETA)
 		if st.ETA.Known && st.ETA.RemainingNS != nil {
