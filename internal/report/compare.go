@@ -117,10 +117,11 @@ func effectText(e *compare.Effect, ends func(*compare.Interval) (low, high warmu
 }
 
 // endsText writes the ends of an interval. One that ends at no change, or rounds to it, does not
-// contain it, and says so.
+// contain it, and says so; that of equal values is no change alone.
 func endsText(low, high, none float64, number func(float64) string) (from, to string) {
 	from, to, end := number(low), number(high), number(none)
 	switch {
+	case low == none && high == none:
 	case low >= none && from == end:
 		from = ">" + end
 	case high <= none && to == end:

@@ -12,8 +12,8 @@ import (
 )
 
 // TestVerdictsAgreeWithIntervals: in no table does a verdict contradict the interval that is shown
-// with it, whatever the sizes, the number of keys, what has changed, the null arm, and states of
-// executions.
+// with it, whatever the sizes, the number of keys, what has changed, the null arm, states of
+// executions, unequal spreads, ties, skew, and a later look of an extended experiment.
 func TestVerdictsAgreeWithIntervals(t *testing.T) {
 	const mostKeys = 100
 	tables := must.Often(3000, 10_000)
@@ -35,9 +35,16 @@ func TestVerdictsAgreeWithIntervals(t *testing.T) {
 		if random.IntN(4) == 0 {
 			noise = 0.01 * random.Float64()
 		}
-		shape := gauss
 		if random.IntN(4) == 0 {
-			shape = shapes["two states 50:50"]
+			o.Confidence = 0.975
+		}
+		shape := []func(*rand.Rand) float64{gauss, gauss, shapes["two states 50:50"], skewed}[random.IntN(4)]
+		spread, tick := 1.0, 0.0
+		if random.IntN(4) == 0 {
+			spread = 4
+		}
+		if random.IntN(4) == 0 {
+			tick = 0.005
 		}
 		rows := normalRows(random, keys, n, m, func() float64 { return deviation(random, 0.003) }, shape)
 		for i := range rows {
@@ -46,7 +53,14 @@ func TestVerdictsAgreeWithIntervals(t *testing.T) {
 				factor += 0.03 * random.NormFloat64()
 			}
 			for k := range rows[i].after {
-				rows[i].after[k].Value *= factor
+				rows[i].after[k].Value = factor * math.Pow(rows[i].after[k].Value, spread)
+			}
+			for _, side := range [][]reduced{rows[i].before, rows[i].after} {
+				for k := range side {
+					if tick > 0 {
+						side[k].Value = max(tick, tick*math.Round(side[k].Value/tick))
+					}
+				}
 			}
 			if random.IntN(20) == 0 { // differences instead of ratios
 				rows[i].before[0].Value *= -1

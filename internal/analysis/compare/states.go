@@ -243,7 +243,7 @@ func (r *Result) states(f family, o Options) {
 		}
 		text := c.States.text(&d.steady, r.Unit, o)
 		c.Warnings = append(c.Warnings, warmup.Warning{Code: "two_states", Text: text})
-		if c.Verdict == CannotTell && c.States.Raised {
+		if c.Verdict == CannotTell && c.States.Raised && d.corrected > o.alpha() {
 			c.Reason, c.Help = text, nil
 		}
 	}

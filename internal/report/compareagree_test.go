@@ -1,0 +1,146 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+
+	"krund/internal/analysis/classify"
+	"krund/internal/analysis/compare"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
+	"krund/rig/must"
+)
+
+// randomComparison compares tables of five kinds of keys: normal ones, those in two states, of a
+// coarse clock, of unequal spread, and constant; in blocks or not, with a null arm or not, extended
+// or not.
+func randomComparison(t *testing.T, random *rand.Rand) *compare.Result {
+	t.Helper()
+	n, m, o := 2+random.IntN(9), 2+random.IntN(9), compare.Options{Paired: random.IntN(3) == 0}
+	if o.Paired {
+		m = n
+	}
+	stages := 1 + random.IntN(4)/3
+	add := func(d *dataset.Dataset, k key.Key, executions, kind int, factor, spread float64) {
+		for i := range executions {
+			v := factor * math.Exp(spread*0.01*random.NormFloat64())
+			switch {
+			case kind == 1:
+				v = factor * math.Exp(0.002*random.NormFloat64()+0.03*float64(random.IntN(2)))
+			case kind == 2:
+				v = math.Round(100*v) / 100
+			case kind == 4:
+				v = 1
+			}
+			d.Add(k, dataset.Execution{Number: i + 1, Outcome: results.Completed,
+				Stage: i * stages / executions, Columns: []dataset.Column{{Name: dataset.Wall,
+					Unit: dataset.Seconds, Core: dataset.NoCore, Reals: []float64{v, v, v, v}}}})
+		}
+	}
+	var data [3]dataset.Dataset
+	keys, changed := 1+random.IntN(4), random.Float64()
+	if random.IntN(10) == 0 {
+		keys = 12
+	}
+	for i := range keys {
+		k, kind := key.Key{Benchmark: fmt.Sprint("b", i), VM: "v", Variant: "x"}, random.IntN(6)
+		factor, spread := 1.0, math.Exp(random.NormFloat64()-1)
+		if random.Float64() < changed {
+			factor += 0.03 * random.NormFloat64()
+		}
+		more := spread
+		if kind == 3 {
+			more *= 4
+		}
+		add(&data[0], k, n, kind, 1, spread)
+		add(&data[1], k, m, kind, factor, more)
+		add(&data[2], k, n, kind, 1+0.01*random.NormFloat64(), spread)
+	}
+	var sides [3]compare.Side
+	p := warmup.Default(classify.Relative)
+	p.Resamples = 10
+	for i := range sides {
+		doc := must.Get(warmup.Analyze(&data[i], p, warmup.Options{}))(t)
+		sides[i] = compare.Side{Doc: doc, Data: &data[i]}
+	}
+	if random.IntN(4) == 0 {
+		o.Null = &sides[2]
+	}
+	return must.Get(compare.Of(sides[0], sides[1], o))(t)
+}
+
+// TestPrintedVerdictsAgree: neither the table nor JUnit prints an interval that contradicts its
+// verdict, as far as its digits go.
+func TestPrintedVerdictsAgree(t *testing.T) {
+	random := rand.New(rand.NewPCG(31, 5))
+	verdicts := map[compare.Verdict]int{}
+	for range must.Often(100, 10_000) {
+		r := randomComparison(t, random)
+		var junit bytes.Buffer
+		must.Do(t, CompareJUnit(&junit, r, []compare.Verdict{compare.Worse}))
+		var suite junitSuite
+		must.Do(t, xml.Unmarshal(junit.Bytes(), &suite))
+		rows := CompareTable(r).Rows
+		for i := range r.Changes {
+			c, test := &r.Changes[i], &suite.Cases[i]
+			verdicts[c.Verdict]++
+			must.Need(t, rows[i][1].Text == string(c.Verdict) &&
+				(test.Failure != nil) == (c.Verdict == compare.Worse) &&
+				(test.Skipped != nil) == (c.Verdict == compare.CannotTell), c.Verdict, *test)
+			_, change, _ := strings.Cut(test.Output, "; change ")
+			change, _, _ = strings.Cut(change, "; p ")
+			scale := func(percent float64) float64 { return 1 + percent/100 }
+			for _, problem := range []string{
+				contradicts(rows[i][2].Text, c, 0.5e-4, func(v float64) float64 { return v }),
+				contradicts(change, c, 0.5e-3, scale)} {
+				must.Need(t, problem == "", c.Verdict, problem, c.Reason, *c.Steady)
+			}
+		}
+	}
+	t.Log(verdicts)
+	for _, v := range []compare.Verdict{compare.Better, compare.Worse, compare.Same, compare.CannotTell} {
+		must.Be(t, verdicts[v] > 10, "only", verdicts[v], "keys are", v)
+	}
+}
+
+// contradicts says what in "ESTIMATE (LOW, HIGH)" contradicts the verdict; "" if nothing.
+func contradicts(text string, c *compare.Change, digit float64, scale func(float64) float64) string {
+	estimate, ends, ok := strings.Cut(strings.TrimSuffix(text, ")"), " (")
+	low, high, is := strings.Cut(ends, ", ")
+	if !ok || !is {
+		return "not an interval: " + text
+	}
+	number := func(text string) float64 {
+		v, err := strconv.ParseFloat(strings.NewReplacer("−", "-", "+", "", "<", "", ">", "", " %", "").
+			Replace(text), 64)
+		if err != nil {
+			return math.NaN()
+		}
+		return scale(v)
+	}
+	from, value, to := number(low), number(estimate), number(high)
+	above := from > 1 || from == 1 && low[0] == '>'
+	below := to < 1 || to == 1 && high[0] == '<'
+	least, most := 1/1.01-digit, 1.01+digit
+	switch {
+	case !(from <= value && value <= to):
+		return "the estimate is outside of " + text
+	case above && below, (above || below) && c.Steady.Ratio.Estimate == 1:
+		return "its estimate is not inside of " + text
+	case c.Verdict == compare.Worse && !above, c.Verdict == compare.Better && !below,
+		c.Verdict == compare.Same && (from < least || to > most):
+		return text
+	case c.Verdict == compare.CannotTell && (above || below) &&
+		!strings.Contains(c.Reason, "below the margin") && !strings.Contains(c.Reason, "null arm"):
+		return text + " without a reason"
+	}
+	return ""
+}
