@@ -125,12 +125,13 @@ func missing(old, now any, path string, lost *[]string) (compared int) {
 }
 
 // corrected reports whether a field depends on how a comparison corrects for the number of tests,
-// which has changed since: the values are others, the fields are still there.
+// or on how many candidates explain tests. Both have changed since: the values are others, the
+// fields are still there.
 func corrected(path string) bool {
 	change := strings.HasPrefix(path, ".changes[")
-	return path == ".level" || change && (strings.HasSuffix(path, ".ratio.low") ||
-		strings.HasSuffix(path, ".ratio.high") || strings.HasSuffix(path, ".p_corrected") ||
-		strings.HasSuffix(path, ".p_margin_corrected"))
+	return path == ".level" || strings.HasSuffix(path, "].tested") ||
+		change && (strings.HasSuffix(path, ".ratio.low") || strings.HasSuffix(path, ".ratio.high") ||
+			strings.HasSuffix(path, ".p_corrected") || strings.HasSuffix(path, ".p_margin_corrected"))
 }
 
 // changes are fields whose values depend on the machine and the directory of the test, or on the
