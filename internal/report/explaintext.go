@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -13,14 +14,14 @@ import (
 // ExplainText prints what is established about each key, and every outlier and changepoint of the
 // executions with the given numbers. The table has at most most characters a line; 0: any number.
 func ExplainText(w io.Writer, most int, doc *explain.Document, executions []int) {
-	fmt.Fprintf(w, "%s: causes of outliers and changepoints; iterations count from 1\n\n",
-		display.Terminal(doc.Source.Source))
+	answer := display.Terminal(doc.Source.Source + ": " + explainAnswer(doc))
+	fmt.Fprintf(w, "%s\n\n", display.Wrap(answer, cmp.Or(most, explainWidth), "  "))
 	rows := make([][]string, len(doc.Keys))
 	for i := range doc.Keys {
 		k := &doc.Keys[i]
 		rows[i] = []string{k.Name.Benchmark, k.Name.VM, k.Name.VariantArm(), fmt.Sprint(len(k.Executions)),
 			fmt.Sprint(k.Outliers.Total), shareText(k.Outliers), fmt.Sprint(k.Changepoints.Total),
-			shareText(k.Changepoints), causesText(k)}
+			shareText(k.Changepoints), strings.Join(causesOf(k), ", ")}
 	}
 	display.NarrowTable(w, most, rowNames, []string{"benchmark", "VM", "variant", ">executions", ">outliers",
 		">explained", ">changepoints", ">explained", "causes"}, rows)
@@ -62,8 +63,47 @@ func shareText(s explain.Coverage) string {
 	return fmt.Sprintf("%.0f%%", 100*float64(s.Explained)/float64(s.Total))
 }
 
-// causesText lists the causes of a key, each once, without what only comes in the same bursts.
-func causesText(k *explain.Key) string {
+// explainAnswer says how much of all keys is explained, and by what in how many of them.
+func explainAnswer(doc *explain.Document) string {
+	var outliers, changepoints explain.Coverage
+	keys, causes := map[string]int{}, []string{}
+	for i := range doc.Keys {
+		k := &doc.Keys[i]
+		outliers.Total += k.Outliers.Total
+		outliers.Explained += k.Outliers.Explained
+		changepoints.Total += k.Changepoints.Total
+		changepoints.Explained += k.Changepoints.Explained
+		for _, c := range causesOf(k) {
+			if keys[c]++; keys[c] == 1 {
+				causes = append(causes, c)
+			}
+		}
+	}
+	var all, explained []string
+	for _, of := range []struct {
+		name string
+		explain.Coverage
+	}{{"outlier", outliers}, {"changepoint", changepoints}} {
+		if text := display.Count(of.Total, of.name); of.Total > 0 {
+			all, explained = append(all, text), append(explained, fmt.Sprintf("%d of %s", of.Explained, text))
+		}
+	}
+	in := display.Count(len(doc.Keys), "key")
+	switch {
+	case all == nil:
+		return "nothing to explain, no outlier and no changepoint in " + in
+	case len(causes) == 0:
+		return fmt.Sprintf("no cause is established for any of %s in %s", strings.Join(all, " and "), in)
+	}
+	slices.SortStableFunc(causes, func(a, b string) int { return keys[b] - keys[a] })
+	for i, c := range causes {
+		causes[i] = fmt.Sprintf("%s in %s", explain.Cause(c).Plural(), display.Count(keys[c], "key"))
+	}
+	return fmt.Sprintf("%s are explained: %s", strings.Join(explained, " and "), strings.Join(causes, ", "))
+}
+
+// causesOf lists the causes of a key, each once, without what only comes in the same bursts.
+func causesOf(k *explain.Key) []string {
 	var causes []string
 	for i := range k.Statements {
 		s := &k.Statements[i]
@@ -71,7 +111,7 @@ func causesText(k *explain.Key) string {
 			causes = append(causes, c)
 		}
 	}
-	return strings.Join(causes, ", ")
+	return causes
 }
 
 // explainKey prints one key, without the missing evidence that is printed for all.
@@ -149,7 +189,7 @@ func evidenceText(c *explain.Candidate, tested int, with []string) string {
 
 // explainExecution prints the findings of an execution.
 func explainExecution(line func(string, ...any), x *explain.ExecutionFindings) {
-	line("Execution %d, %d iterations: %s.", x.Number, x.Iterations, x.Steady.Text)
+	line("Execution %d, iterations 1 to %d: %s.", x.Number, x.Iterations, x.Steady.Text)
 	for _, list := range [][]explain.Finding{x.Changepoints, x.Outliers} {
 		for i := range list {
 			line("  %s.", list[i].Text)

@@ -44,6 +44,7 @@ func TestExplainText(t *testing.T) {
 	var b strings.Builder
 	ExplainText(&b, 0, doc, []int{1})
 	for _, want := range []string{
+		"41 of 44 outliers and 0 of 2 changepoints are explained: garbage collections in 1 key\n\n",
 		"nbody      V   v                 1        43        95%             2         0%  gc\n",
 		"\nnbody:V:v (instrument events)\n  41 of 43 outliers contain a garbage collection.\n    Odds " +
 			"ratio 3405, " +
@@ -53,7 +54,7 @@ func TestExplainText(t *testing.T) {
 		"  Unexplained: 2 of 43 outliers, 2 of 2 changepoints (of 1 of them it is known what changed in " +
 			"the\n" +
 			"    processor's counters).\n",
-		"  Execution 1, 2000 iterations: statistically steady from iteration 120.\n" +
+		"  Execution 1, iterations 1 to 2000: statistically steady from iteration 120.\n" +
 			"    outlier at 50: a garbage collection \\x1b[31m.\n",
 		"  Execution 1 is statistically steady from iteration 120, but the VM still compiled.\n",
 		"  Missing: there are no counts of instructions.\n",

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/explain"
 )
@@ -97,7 +99,7 @@ func (in *Input) whyRows(rows []Row) []whyRow {
 			continue
 		}
 		list = append(list, whyRow{i, &rows[i], k.Outliers.Total, k.Changepoints.Total,
-			shareText(k.Outliers), shareText(k.Changepoints), causesText(k)})
+			shareText(k.Outliers), shareText(k.Changepoints), strings.Join(causesOf(k), ", ")})
 	}
 	return list
 }

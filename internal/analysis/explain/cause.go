@@ -27,6 +27,9 @@ const (
 // Symptom reports whether c says what changed in the processor's counters and not why.
 func (c Cause) Symptom() bool { return c == Work || c == Memory }
 
+// Plural names c in words, such as "garbage collections".
+func (c Cause) Plural() string { return c.trait().many }
+
 // trait is what is known of a cause.
 type trait struct {
 	cause Cause
