@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +16,19 @@ import (
 // SimilarityText prints the similarity of the executions of each key, with at most most characters
 // a line; 0: any number.
 func SimilarityText(w io.Writer, most int, doc *similarity.Document) {
-	fmt.Fprintf(w, "%s: %s of %s, threshold %v\n\n", display.Terminal(doc.Source.Source),
-		display.Terminal(doc.Column), display.Count(len(doc.Keys), "key"), doc.Threshold)
 	rows := make([][]string, len(doc.Keys))
+	verdicts := map[string]int{}
 	for i := range doc.Keys {
 		rows[i] = similarityRow(&doc.Keys[i])
+		verdicts[similarityVerdict(&doc.Keys[i])]++
 	}
+	var counts []string
+	for _, v := range slices.Sorted(maps.Keys(verdicts)) {
+		counts = append(counts, fmt.Sprintf("%d %s", verdicts[v], v))
+	}
+	fmt.Fprintf(w, "%s: %s: %s; %s, threshold %v\n\n", display.Terminal(doc.Source.Source),
+		display.Count(len(doc.Keys), "key"), strings.Join(counts, ", "), display.Terminal(doc.Column),
+		doc.Threshold)
 	display.NarrowTable(w, most, rowNames, []string{
 		"benchmark", "VM", "variant", ">executions", ">M1 corr", ">M2 compr", ">M3 Fourier", ">M4 cosine",
 		">M5 KS", ">above", ">clusters", "verdict", "outliers",
@@ -42,12 +50,16 @@ func similarityRow(k *similarity.KeyDocument) []string {
 	for _, v := range k.Averages.Measures() {
 		row = append(row, fmt.Sprintf("%.3f", v))
 	}
-	verdict := string(k.Verdict)
-	if k.Verdict != k.Same.Verdict {
-		verdict = "unclear"
-	}
-	return append(row, fmt.Sprintf("%d of 5", k.Above), strconv.Itoa(k.Same.Clusters), verdict,
+	return append(row, fmt.Sprintf("%d of 5", k.Above), strconv.Itoa(k.Same.Clusters), similarityVerdict(k),
 		numberList(k.Outliers))
+}
+
+// similarityVerdict is what both rules say of a key, or "unclear".
+func similarityVerdict(k *similarity.KeyDocument) string {
+	if k.Averages != nil && k.Verdict != k.Same.Verdict {
+		return "unclear"
+	}
+	return string(k.Verdict)
 }
 
 func numberList(numbers []int) string { return strings.Trim(fmt.Sprint(numbers), "[]") }

@@ -17,8 +17,13 @@ func (out *Console) Counters(d *summary.Counters) {
 	if d.Threshold > 0 {
 		threshold = fmt.Sprintf("%.0f", d.Threshold)
 	}
-	out.print("APERF/MPERF within 1 +- %v times the expected ratio, on cores with at least %s in APERF/s\n\n",
-		d.Tolerance, threshold)
+	judged, violating := 0, 0
+	for _, k := range d.Keys {
+		judged, violating = judged+k.Judged, violating+k.Violating
+	}
+	out.print("%d of %s that could be judged violate: APERF/MPERF not within 1 +- %v times the\n"+
+		"expected ratio, on cores with at least %s in APERF/s\n\n", violating,
+		display.Count(judged, "record"), d.Tolerance, threshold)
 	table := make([][]string, 0, len(d.Keys))
 	for _, k := range d.Keys {
 		table = append(table, []string{
