@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 
 	"krund/internal/analysis/compare"
 	"krund/internal/display"
@@ -110,10 +111,11 @@ func speedsOf(points []database.Point) string {
 			m.logs, m.n = m.logs+math.Log(v), m.n+1
 		}
 	}
-	text := display.Count(len(keys), "key") + " in " + display.Count(executions, "execution")
-	for i, key := range keys[:min(len(keys), most)] {
-		text += map[bool]string{true: ": ", false: ", "}[i == 0]
-		text += key + " " + display.UnitOf(points[0].Unit).Value(math.Exp(of[key].logs/of[key].n))
+	var speeds []string
+	for _, key := range keys[:min(len(keys), most)] {
+		level := display.UnitOf(points[0].Unit).Value(math.Exp(of[key].logs / of[key].n))
+		speeds = append(speeds, key+" "+level)
 	}
-	return text
+	return fmt.Sprintf("%s in %s: %s", display.Count(len(keys), "key"),
+		display.Count(executions, "execution"), strings.Join(speeds, ", "))
 }
