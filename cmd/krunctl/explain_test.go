@@ -18,8 +18,9 @@ func TestExplain(t *testing.T) {
 	in := twoKeys(t, t.TempDir())
 	before := contents(t, in)
 	text := krunctl(t, "explain", in)
-	answer := ": no cause is established for any of 8 changepoints in 2"
-	must.Be(t, text.code == exitOK && strings.Contains(text.stdout, answer), text.text())
+	first := strings.Join(strings.Fields(text.stdout), " ") // the line may be broken
+	answer := ": no cause is established for any of 8 changepoints in 2 keys "
+	must.Be(t, text.code == exitOK && strings.Contains(first, answer), text.text())
 	var doc explain.Document
 	if err := json.Unmarshal([]byte(krunctl(t, "explain", "--format", "json", in).stdout),
 		&doc); err != nil ||
