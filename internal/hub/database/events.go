@@ -28,7 +28,7 @@ type Event struct {
 
 // Again is how an event is measured again before people are told of it. The zero value: they know.
 type Again struct {
-	Untold bool `json:"untold"` // nobody was told, because nothing is known that is worth it
+	Untold bool `json:"untold"` // no notice was sent: the event is not confirmed yet, or too small
 	// Before and After are the revisions that Machines measure again; "": nothing is.
 	Before   string   `json:"before,omitempty"`
 	After    string   `json:"after,omitempty"`

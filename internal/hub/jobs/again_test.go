@@ -178,8 +178,8 @@ func size(key int) float64 {
 	return 0.03 + 0.01*float64(key)
 }
 
-// TestAgain: events of nights that the program has not made are measured again, and nobody is told;
-// of those that it has made people are told, once, with what measuring again has shown. Both
+// TestAgain: events that the program did not cause are measured again, and no notice is sent; for
+// those that it caused one notice is sent, with what measuring again has shown. Both
 // machines of the hub measure both revisions. In half of the false ones both machines have changed
 // in the same night, so that they agree on the program. A notice that cannot be stored is repeated.
 func TestAgain(t *testing.T) {

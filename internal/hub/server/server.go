@@ -316,8 +316,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) (any, error) {
 	return words{"status": "received"}, s.Watch.Hook(r.Context(), r.PathValue("name"), r.Header, body)
 }
 
-// places are those of requests that are being received and that nobody has signed yet, the oldest
-// first.
+// places are the unsigned requests that are being received, the oldest first.
 type places struct {
 	lock sync.Mutex
 	held []*http.ResponseController
