@@ -95,7 +95,7 @@ func checkCommand(a *app) *cobra.Command {
 	f.BoolVar(&o.noise, "noise", false, "certify how much this machine disturbs a measurement")
 	f.DurationVar(&o.time, "time", 0, "how long to measure (default 2s, --noise 10s)")
 	f.StringVar(&o.cpus, "cpus", "", "processors of --noise, such as 1-3 (default all but the lowest)")
-	f.IntVar(&o.executions, "executions", 10, "of the program of --noise; 0 leaves the noise floor out")
+	f.IntVar(&o.executions, "executions", 30, "of the program of --noise; 0 leaves the noise floor out")
 	outputFlag(f, &o.output, "directory for the certificate of --noise")
 	a.hostFlag(f, &o.host, "")
 	f.BoolVar(&o.data, "data", false, "the directory of the configuration")

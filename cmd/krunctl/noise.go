@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"krund/internal/analysis/compare"
 	"krund/internal/machine/noise"
 	"krund/internal/trial"
 	"krund/internal/trial/certificate"
@@ -16,7 +17,7 @@ import (
 
 // noise measures, stores and prints a certificate.
 func (a *app) noise(ctx context.Context, o checkOptions) error {
-	const least, most = 10, 1000
+	const least, most = compare.LeastForFloor, 1000
 	switch {
 	case o.executions != 0 && (o.executions < least || o.executions > most):
 		return usageError(fmt.Errorf("--executions must be 0, or from %d to %d, not %d: fewer say little "+

@@ -13,7 +13,7 @@ func TestNoiseRefuses(t *testing.T) {
 	for _, c := range []struct {
 		o    checkOptions
 		part string // of the error
-	}{{checkOptions{executions: 2}, "--executions"}, {checkOptions{executions: 10, prove: true}, "sudo"}} {
+	}{{checkOptions{executions: 2}, "--executions"}, {checkOptions{executions: 12, prove: true}, "sudo"}} {
 		must.Refuse(t, (&app{uid: 1000}).noise(t.Context(), c.o), c.part)
 	}
 }
@@ -27,7 +27,9 @@ func TestPrintCertificate(t *testing.T) {
 				{Kind: "thread", Name: "planted (812)", Count: 400, NS: 16e8},
 				{Kind: "interrupt", Name: "LOC Local timer interrupts", Count: 2500}}}}},
 		Floor: &noise.Floor{Benchmark: "nbody:C", Executions: 10, Iterations: 200, MeanNS: 2.5e6,
-			SDLog: 0.008, Detectable: []noise.Detectable{{Executions: 5, Percent: 1.63}}},
+			SDLog: 0.008, Detectable: []noise.Detectable{{Executions: 5, Percent: 1.63, High: 4.2}},
+			Differ: 0.0012, DifferLow: 0.0005, DifferHigh: 0.0021, Strays: []int{3}, StraysLow: 0.003,
+			StraysHigh: 0.445, LevelsNS: []float64{2.5e6, 2.5e6, 2.5e6, 3e6}},
 	}
 	c := noise.Certificate{Date: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), Host: "lab", Krund: "1",
 		Virtual: "kvm", Plain: half}

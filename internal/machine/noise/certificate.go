@@ -92,6 +92,9 @@ func (c Certificate) Summary(at time.Time) string {
 					max(d.Percent, d.High), d.Executions, m.Floor.Benchmark)
 			}
 		}
+		if n := len(m.Floor.Strays); n > 0 {
+			text += fmt.Sprintf(", %d of %d executions strayed", n, m.Floor.Executions)
+		}
 	}
 	return text
 }
@@ -150,9 +153,20 @@ type Floor struct {
 	Iterations int          `json:"iterations"`
 	MeanNS     float64      `json:"mean_ns"` // of an iteration
 	SDLog      float64      `json:"sd_log"`  // standard deviation between executions, of the logarithm
-	SDLow      float64      `json:"sd_low"`  // its 95 % interval; 0 in older certificates
+	SDLow      float64      `json:"sd_low"`  // its limits, as far as strays were seen; 0 in older certificates
 	SDHigh     float64      `json:"sd_high"`
 	Detectable []Detectable `json:"detectable"`
+	// The rest is empty in older certificates. By which factor less 1 two executions differ in half
+	// of the cases, with its 95 % interval, whatever the distribution.
+	Differ     float64 `json:"differ"`
+	DifferLow  float64 `json:"differ_low"`
+	DifferHigh float64 `json:"differ_high"`
+	// Executions that are far from the others: their places in LevelsNS, and the 95 % interval of
+	// their share.
+	Strays     []int     `json:"strays"`
+	StraysLow  float64   `json:"strays_low"`
+	StraysHigh float64   `json:"strays_high"`
+	LevelsNS   []float64 `json:"levels_ns"` // of the executions, in their order
 }
 
 // Detectable is the smallest change that a comparison of so many executions with as many others
@@ -271,9 +285,16 @@ func (m Measurement) valid() bool {
 	if m.Floor == nil {
 		return true
 	}
-	ok := finite(m.Floor.MeanNS) && finite(m.Floor.SDLog) && finite(m.Floor.SDLow) &&
-		finite(m.Floor.SDHigh)
-	for _, d := range m.Floor.Detectable {
+	f := m.Floor
+	ok := true
+	for _, v := range append([]float64{f.MeanNS, f.SDLog, f.SDLow, f.SDHigh, f.Differ, f.DifferLow,
+		f.DifferHigh, f.StraysLow, f.StraysHigh}, f.LevelsNS...) {
+		ok = ok && finite(v)
+	}
+	for _, i := range f.Strays {
+		ok = ok && i >= 0 && i < len(f.LevelsNS)
+	}
+	for _, d := range f.Detectable {
 		ok = ok && finite(d.Percent) && finite(d.High) && d.Executions > 0
 	}
 	return ok

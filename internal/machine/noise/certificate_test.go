@@ -22,7 +22,7 @@ func certificate() Certificate {
 				LongestNS: 1e6, Gaps: 9, Preempted: 3, PeriodNS: 25e6,
 				Sources: []Source{{"thread", "planted (812)", 400, 16e6}}}}},
 			Floor: &Floor{Benchmark: "nbody:C", Executions: 10, Iterations: 200, MeanNS: 2e6, SDLog: 0.01,
-				Detectable: []Detectable{{10, 1.3, 2.4}}},
+				Detectable: []Detectable{{10, 1.3, 2.4}}, Strays: []int{1}, LevelsNS: []float64{2e6, 3e6}},
 		},
 	}
 }
@@ -42,7 +42,7 @@ func TestStoreAndRead(t *testing.T) {
 	got, err := Read(fsys, file)
 	must.Be(t, err == nil && reflect.DeepEqual(got, later), got, err, later)
 	const summary = "noise certificate of 2026-11-22: 0.2 % of the time lost, at best 2.4 % detectable " +
-		"with 10 executions of nbody:C in one boot"
+		"with 10 executions of nbody:C in one boot, 1 of 10 executions strayed"
 	if got.Summary(time.Time{}) != summary {
 		t.Errorf("%q, want %q", got.Summary(time.Time{}), summary)
 	}
@@ -53,11 +53,12 @@ func TestStoreAndRead(t *testing.T) {
 
 func TestParseRejects(t *testing.T) {
 	for name, change := range map[string]func(*Certificate){
-		"a newer format":           func(c *Certificate) { c.Format = Format + 1 },
-		"no time":                  func(c *Certificate) { c.Plain.Census.CPUs[0].TimeNS = 0 },
-		"more lost than there was": func(c *Certificate) { c.Plain.Census.CPUs[0].LostNS = 11e9 },
-		"a negative floor":         func(c *Certificate) { c.Plain.Floor.SDLog = -1 },
-		"a floor of no executions": func(c *Certificate) { c.Plain.Floor.Detectable[0].Executions = 0 },
+		"a newer format":            func(c *Certificate) { c.Format = Format + 1 },
+		"no time":                   func(c *Certificate) { c.Plain.Census.CPUs[0].TimeNS = 0 },
+		"more lost than there was":  func(c *Certificate) { c.Plain.Census.CPUs[0].LostNS = 11e9 },
+		"a negative floor":          func(c *Certificate) { c.Plain.Floor.SDLog = -1 },
+		"a stray that is not there": func(c *Certificate) { c.Plain.Floor.Strays[0] = 2 },
+		"a floor of no executions":  func(c *Certificate) { c.Plain.Floor.Detectable[0].Executions = 0 },
 		"the same in the other half": func(c *Certificate) {
 			half := c.Plain
 			half.Floor = &Floor{MeanNS: -1}

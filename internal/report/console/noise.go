@@ -2,9 +2,12 @@ package console
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/display"
 	"krund/internal/machine/noise"
 )
@@ -88,15 +91,33 @@ func bootsText(b *noise.Boots) string {
 		100*b.Total, 100*b.SDLow, 100*b.SDHigh, 100*b.SDLog, noise.SummaryAt, b.Percent, b.High)
 }
 
+// straysText says how many executions are far from the others, which share of all may be, and the
+// farthest one.
+func straysText(f *noise.Floor) string {
+	share := fmt.Sprintf("%d of %d (%.0f-%.0f %%)", len(f.Strays), f.Executions, 100*f.StraysLow,
+		100*f.StraysHigh)
+	if len(f.Strays) == 0 {
+		return share
+	}
+	middle, far := arith.Median(slices.Sorted(slices.Values(f.LevelsNS))), 0.0
+	for _, i := range f.Strays {
+		if off := f.LevelsNS[i]/middle - 1; math.Abs(off) > math.Abs(far) {
+			far = off
+		}
+	}
+	return fmt.Sprintf("%s, to %+.2g %%", share, 100*far)
+}
+
 func (out *Console) printFloor(c noise.Certificate) {
 	f := c.Plain.Floor
 	if f == nil {
 		return
 	}
-	out.print("\nNoise floor: %d executions of %s in one boot, %d iterations each; smallest change found "+
-		"with n\nexecutions on each side, in brackets if sd is at the upper end of its 95 %% "+
-		"interval.\n%s.\n", f.Executions, f.Benchmark, f.Iterations, bootsText(c.Boots))
-	columns := []string{"settings", ">mean", ">sd"}
+	out.print("\nNoise floor: %d executions of %s in one boot, %d iterations each. Half of the pairs of "+
+		"executions\ndiffer by more than `differ` (95 %% interval); strays are far from the others. The rest "+
+		"is the smallest\nchange found with n executions on each side, strays included; in brackets at the "+
+		"upper ends.\n%s.\n", f.Executions, f.Benchmark, f.Iterations, bootsText(c.Boots))
+	columns := []string{"settings", ">mean", ">differ", "strays"}
 	for _, d := range f.Detectable {
 		columns = append(columns, fmt.Sprintf(">n = %d", d.Executions))
 	}
@@ -106,8 +127,8 @@ func (out *Console) printFloor(c noise.Certificate) {
 			continue
 		}
 		row := []string{half.name, display.Nanoseconds(half.Floor.MeanNS),
-			fmt.Sprintf("%.2f %% (%.2f-%.2f)", 100*half.Floor.SDLog, 100*half.Floor.SDLow,
-				100*half.Floor.SDHigh)}
+			fmt.Sprintf("%.2g %% (%.2g-%.2g)", 100*half.Floor.Differ, 100*half.Floor.DifferLow,
+				100*half.Floor.DifferHigh), straysText(half.Floor)}
 		for _, d := range half.Floor.Detectable {
 			row = append(row, fmt.Sprintf("%.2g %% (%.2g)", d.Percent, d.High))
 		}

@@ -305,7 +305,7 @@ func (n *Run) floor(ctx context.Context, file string) ([][]float64, error) {
 }
 
 // floorAt are the numbers of executions for which a certificate has the detectable change.
-var floorAt = []int{3, 5, 10, 20, 30, 50}
+var floorAt = []int{3, 5, 10, 30}
 
 // timesOf returns the times of the completed executions.
 func timesOf(data *dataset.Dataset) (times [][]float64) {
@@ -323,16 +323,25 @@ func timesOf(data *dataset.Dataset) (times [][]float64) {
 
 func floorOf(times [][]float64) (*noise.Floor, error) {
 	f, err := compare.NoiseFloorOf(times)
+	if err == nil && len(times) < compare.LeastForFloor {
+		err = fmt.Errorf("no more completed, and a noise floor needs %d; use more --executions",
+			compare.LeastForFloor)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%d executions of %s: %w", len(times), noiseBenchmark, err)
 	}
+	const nanoseconds = 1e9 // wall times are in seconds
 	floor := &noise.Floor{Benchmark: noiseBenchmark + ":C", Executions: len(times),
-		Iterations: noiseIterations, MeanNS: f.Mean * 1e9, SDLog: f.SDLog} // wall times are in seconds
-	floor.SDLow, floor.SDHigh = f.Interval(len(times))
+		Iterations: noiseIterations, MeanNS: f.Mean * nanoseconds, SDLog: f.SDLog, SDLow: f.SDLow,
+		SDHigh: f.SDHigh, Differ: f.Differ, DifferLow: f.DifferLow, DifferHigh: f.DifferHigh,
+		Strays: f.Strays, StraysLow: f.ShareLow, StraysHigh: f.ShareHigh}
+	for _, level := range f.Levels {
+		floor.LevelsNS = append(floor.LevelsNS, level*nanoseconds)
+	}
 	for _, executions := range floorAt {
 		floor.Detectable = append(floor.Detectable, noise.Detectable{Executions: executions,
 			Percent: 100 * f.Detectable(executions),
-			High:    100 * compare.NoiseFloor{SDLog: floor.SDHigh}.Detectable(executions)})
+			High:    100 * compare.NoiseFloor{SDLog: f.SDHigh}.Detectable(executions)})
 	}
 	return floor, nil
 }

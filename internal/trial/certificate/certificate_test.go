@@ -3,6 +3,7 @@ package certificate
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,15 +42,13 @@ func TestFloorOf(t *testing.T) {
 		execution(0.1, results.Completed), execution(0.101, results.Completed), execution(5, results.Rerun),
 		execution(0.099, results.Completed),
 	}}}}
-	f, err := floorOf(timesOf(data))
-	if err != nil || f.Executions != 3 || math.Abs(f.MeanNS-1e8) > 1 || math.Abs(f.SDLog-0.01) > 1e-6 ||
-		len(f.Detectable) != len(floorAt) {
-		t.Errorf("%+v, %v", f, err)
-	}
-	data.Pairs[0].Executions = data.Pairs[0].Executions[:2]
-	if _, err := floorOf(timesOf(data)); err == nil {
-		t.Error("a floor of two executions")
-	}
+	three := timesOf(data)
+	f, err := floorOf(slices.Concat(three, three, three, three))
+	// R: sd(rep(log(c(100, 101, 99)), 4))
+	must.Be(t, err == nil && f.Executions == 12 && math.Abs(f.MeanNS-1e8) < 1 &&
+		math.Abs(f.SDLog-0.0085282) < 1e-6 && len(f.Detectable) == len(floorAt) &&
+		len(f.LevelsNS) == 12 && f.DifferHigh >= f.Differ, f, err)
+	must.Refused(floorOf(three))(t, "3 executions of nbody: no more completed, and a noise floor needs 12")
 	fast, slow := [][]float64{{1}, {1}, {1}}, [][]float64{{1.1}, {1.1}, {1.1}}
 	e, err := effect([]block{{times: slow}, {times: slow}}, []block{{times: fast}, {times: fast}})
 	must.Be(t, err == nil && e.Pairs == 2 && math.Abs(e.Ratio-1/1.1) < 1e-12 && e.High-e.Low < 1e-12, e, err)
