@@ -334,7 +334,7 @@ func (w *Watcher) built(ctx context.Context, s Schedule, revision, ref string) (
 	}
 	var wrong error
 	hash, size, err := w.keep(ctx, func(to io.Writer) error {
-		wrong = pack(dir, to)
+		wrong = bundle.PackTree(dir, to)
 		return wrong
 	})
 	if wrong != nil {
@@ -359,7 +359,7 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 		to := filepath.Join(dir, name)
 		content, err := w.Store.Get(ctx, hash)
 		if err == nil {
-			err = errors.Join(unpack(content, to), content.Close())
+			err = errors.Join(bundle.UnpackTree(content, to), content.Close())
 		}
 		if err != nil {
 			return err

@@ -1,0 +1,103 @@
+package bundle
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// MaxTree bounds the bytes of a tree.
+const MaxTree = 256 << 20
+
+// PackTree writes what a build has left in a directory as a tar archive. Links that lead out of it,
+// devices and pipes are refused, and trees that take hours to walk; links to files in it become
+// copies.
+func PackTree(dir string, w io.Writer) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // it was only read
+	out := tar.NewWriter(w)
+	files, entries, left := 0, 0, int64(MaxTree)
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		const longest = 1000 // bytes of a path: the time that a path takes grows with its directories
+		if entries++; err == nil && (entries > 2*MaxFiles || len(name) > longest) {
+			return fmt.Errorf("it has more than %d directories, or a path of more than %d bytes; leave only "+
+				"what is measured", MaxFiles, longest)
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := root.Stat(name)
+		if err != nil {
+			return err
+		}
+		files++
+		left -= info.Size()
+		switch {
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("%s is no regular file, nor a link to one; remove it", name)
+		case files > MaxFiles || left < 0:
+			return fmt.Errorf("it has more than %d files or %d bytes; leave only what is measured",
+				MaxFiles, MaxTree)
+		}
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		mode := int64(info.Mode().Perm()&0o111 | 0o644)
+		err = out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: mode})
+		if err == nil {
+			_, err = io.CopyN(out, f, info.Size())
+		}
+		return err
+	})
+	if err == nil && files == 0 {
+		err = errors.New("it is empty; the command is to put what is measured there")
+	}
+	if err := errors.Join(err, out.Close()); err != nil {
+		return fmt.Errorf("what the build has left: %w", err)
+	}
+	return nil
+}
+
+// UnpackTree is the inverse of PackTree.
+func UnpackTree(r io.Reader, dir string) error {
+	const readable = 0o755
+	if err := os.MkdirAll(dir, readable); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // files are closed one by one
+	in := tar.NewReader(r)
+	for {
+		h, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(io.Discard, r) // the store compares the hash at the end
+			return err
+		}
+		if err == nil {
+			err = root.MkdirAll(filepath.Dir(h.Name), readable)
+		}
+		var f *os.File
+		if err == nil {
+			f, err = root.OpenFile(h.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(h.Mode).Perm())
+		}
+		if err == nil {
+			_, err = io.Copy(f, in)
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("unpack what was built: %w", err)
+		}
+	}
+}
