@@ -8,13 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"krund/internal/boot/autostart"
 	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable/foreign"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
@@ -22,13 +26,49 @@ import (
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
 	"krund/internal/machine/command"
+	"krund/internal/machine/sysroot"
 	"krund/internal/reading/summary"
 	"krund/internal/trial"
 )
 
 // joinedMachine is what this machine keeps of the hub's experiments.
 func (a *app) joinedMachine() given.Machine {
-	return given.Machine{FS: a.fsys, State: a.state, Host: a.host, Root: a.uid == 0}
+	return given.Machine{FS: a.fsys, State: a.state, Host: a.host, Root: a.uid == 0, Build: a.build}
+}
+
+// build lets krund run a build of an experiment of the hub. The hub hears of this machine
+// meanwhile.
+func (a *app) build(ctx context.Context, client *api.Client, b bundle.Build, source, into string) (string,
+	error) {
+	krund, err := trial.KrundPath()
+	if err != nil {
+		return "", err
+	}
+	limit := time.Duration(b.Seconds) * time.Second
+	alive, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for (sysroot.RealClock{}).Sleep(alive, time.Minute) == nil {
+			status := a.machineStatus(alive)
+			status.Busy = true
+			_, _ = client.Ship(alive, api.Ship{Status: status}, nil) // in vain: a minute later again
+		}
+	}()
+	const most = 512 << 10
+	argv := append([]string{krund, "build", "--time", limit.String(), source, into}, b.Command...)
+	output, err := command.Run(ctx, command.Cmd{Argv: argv, Timeout: limit + beginTime, Output: most,
+		Interrupt: true, WithParent: syscall.SIGUSR1})
+	if err == nil || ctx.Err() != nil {
+		return output, err
+	}
+	a.talk("%s", output)
+	const failed, words = 4, 700 // krund's status; bytes of what the hub keeps of a reason
+	last := strings.TrimSpace(output)
+	last = strings.ToValidUTF8(last[max(0, len(last)-words):], "")
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != failed {
+		return output, fmt.Errorf("build %s: %s; %w", b.Directory, last, given.ErrAgain)
+	}
+	return output, fmt.Errorf("build %s: %s", b.Directory, last)
 }
 
 // longestRun bounds an experiment that krunctl waits for: one without root.
@@ -40,7 +80,7 @@ const longestRun = 365 * 24 * time.Hour
 // did not arrive is fetched again the next time.
 func (a *app) begin(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
 	err := a.beginWithin(ctx, client, n, hub)
-	if err == nil || errors.Is(err, given.ErrFetch) {
+	if err == nil || errors.Is(err, given.ErrAgain) {
 		return err
 	}
 	hash := sha256.Sum256(nil) // no configuration was accepted
@@ -60,23 +100,23 @@ const beginTime = 10 * time.Minute
 
 // beginWithin is beginPart with that limit. Without root, beginning is also running.
 func (a *app) beginWithin(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
-	if a.uid != 0 {
-		return a.beginPart(ctx, client, n, hub)
-	}
-	limited, cancel := foreign.Limited(ctx, beginTime)
-	defer cancel()
-	failed, late := foreign.Within(limited, func() error { return a.beginPart(limited, client, n, hub) })
-	return errors.Join(failed, late)
-}
-
-func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, hub joined.Hub) error {
 	if !api.ValidName(n.Experiment) || n.Index < 0 || n.Index >= n.Count || n.Count > api.MaxMachines {
 		return errors.New("the hub's answer is not valid; is it of another version?")
 	}
-	path, err := a.joinedMachine().Unpack(ctx, client, n, hub)
+	path, err := a.joinedMachine().Unpack(ctx, client, n, hub) // its builds have their own limits
 	if err != nil {
 		return err
 	}
+	if a.uid != 0 {
+		return a.beginPart(ctx, client, n, path)
+	}
+	limited, cancel := foreign.Limited(ctx, beginTime)
+	defer cancel()
+	failed, late := foreign.Within(limited, func() error { return a.beginPart(limited, client, n, path) })
+	return errors.Join(failed, late)
+}
+
+func (a *app) beginPart(ctx context.Context, client *api.Client, n api.Next, path string) error {
 	if _, err := a.fsys.Lstat(path); errors.Is(err, fs.ErrNotExist) { // it has ended here
 		return a.endedBefore(ctx, directory.For(path))
 	}

@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/boot/autostart"
 	"krund/internal/boot/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
@@ -24,6 +26,8 @@ import (
 	"krund/internal/hub/given"
 	"krund/internal/hub/joined"
 	"krund/internal/hub/ship"
+	"krund/internal/hub/submit"
+	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
 
@@ -80,6 +84,46 @@ func TestBegin(t *testing.T) {
 	if n := h.idle(t, "lab2"); n != nil {
 		t.Errorf("the part that failed is given to the same machine: %+v", n)
 	}
+}
+
+// TestBuildBeforeItBegins: krund builds what the bundle says, once, and runs what was built. If the
+// build fails, the hub has the last lines that it has printed.
+func TestBuildBeforeItBegins(t *testing.T) {
+	h := newHub(t)
+	toml := repository(t)
+	submitted := func() string {
+		t.Helper()
+		cfg := must.Get(config.Load(toml, "lab1", doctor.Settings()))(t)
+		client := &api.Client{URL: h.url, Token: h.users["ann"]}
+		id, source := api.NewID(), cfg.Experiment.Benchmarks
+		built := bundle.Copy{From: source, As: source, Build: []string{"make", "{directory}"},
+			Time: time.Hour}
+		session := submit.Session{Client: client, Clock: sysroot.RealClock{}, Say: t.Logf}
+		must.Do(t, session.Send(t.Context(), cfg, []bundle.Copy{built},
+			api.Submission{ID: id, Target: "lab1", Machines: 1}))
+		return id
+	}
+	const building = `[ "$1" = build ] || exit 0
+echo %s; mkdir -p "$5/b"; cp "$4"/b/* "$5/b"; exit %d`
+	id := submitted()
+	trace := fakeKrund(t, fmt.Sprintf(building, "made", 0))
+	a := h.machineOf(t, "lab1")
+	at := filepath.Join(joined.Given(a.state), id)
+	for range 2 { // the second time as after a crash
+		runApp(a, "hub", "ship").says(t, exitOK, "", "")
+	}
+	want := fmt.Sprintf("build --time 1h0m0s %s.tmp/src/benchmarks %[1]s.built.tmp make {directory}\n", at) +
+		strings.Repeat("run "+at+"/lab/x.toml\n", 2)
+	must.Equal(t, string(must.Get(os.ReadFile(trace))(t)), want)
+	must.Equal(t, string(must.Get(os.ReadFile(at+"/src/benchmarks/b/bench.py"))(t)), "second\n")
+	log := string(must.Get(os.ReadFile(at + "/lab/x.krun/build.log"))(t))
+	must.Equal(t, log, "# src/benchmarks: make '{directory}'\nmade\n")
+	must.Do(t, os.RemoveAll(at)) // the hub gives it again, and the machine has to build again
+	fakeKrund(t, fmt.Sprintf(building, "'error: no such thing'", 4))
+	const reason = "build src/benchmarks: error: no such thing"
+	runApp(a, "hub", "ship").says(t, exitError, "", reason)
+	h.krunctl(t, "eve", "hub", "wait", id).says(t, exitError, "failed\n", reason)
+	must.Equal(t, len(must.Get(os.ReadDir(joined.Given(a.state)))(t)), 0, "something is left")
 }
 
 // TestBeginRefuses: root does not run what the machine's owner does not allow, even if the hub
@@ -234,7 +278,7 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 	client := *h.machines["lab1"]
 	client.HTTP = &http.Client{Transport: noBundles{}}
 	err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, joined.Hub{})
-	must.Fail(t, err, given.ErrFetch)
+	must.Fail(t, err, given.ErrAgain)
 	if again := h.idle(t, "lab1"); again == nil || *again != *n {
 		t.Errorf("the hub gives %+v, want %+v again", again, n)
 	}

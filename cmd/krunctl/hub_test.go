@@ -146,7 +146,7 @@ func (h *aHub) run(t *testing.T, machine string, n *api.Next, level wall) *confi
 	dir := filepath.Join(t.TempDir(), n.Experiment)
 	m := must.Get(bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
 		return config.WithShard(text, n.Index, n.Count), nil
-	}))(t)
+	}, nil))(t)
 	cfg := must.Get(config.Open(filepath.Join(dir, m.Config), machine, doctor.Settings()))(t)
 	s := api.Ship{Experiment: &api.ShippedExperiment{ID: n.Experiment, Name: n.Name, ConfigHash: cfg.Hash,
 		Progress: api.Progress{Slots: cfg.Slots(), Completed: cfg.Slots(), Ended: true}}}

@@ -15,6 +15,7 @@ import (
 
 	"krund/internal/boot/guard"
 	"krund/internal/display"
+	"krund/internal/execution"
 	"krund/internal/execution/account"
 	"krund/internal/execution/child"
 	"krund/internal/experiment/config"
@@ -124,6 +125,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	commands := map[string]func(context.Context, []string, io.Writer, io.Writer) error{
 		"run": runExperiment, "check": check, "census": census, "measure": measure,
+		"build": build,
 	}
 	switch name := args[0]; name {
 	case "help", "-h", "--help":
@@ -195,6 +197,9 @@ func status(err error, stderr io.Writer) int {
 		return exitUsage
 	case errors.As(err, &failed):
 		fmt.Fprintln(stderr, "krund:", err)
+		return exitFailed
+	case errors.Is(err, execution.ErrBuild):
+		fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
 		return exitFailed
 	}
 	// it may name files that a benchmark has left behind

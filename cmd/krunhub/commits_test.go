@@ -188,7 +188,7 @@ func simulated(ctx context.Context, client *api.Client, dir string, next api.Nex
 	if err != nil {
 		return err
 	}
-	m, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) { return text, nil })
+	m, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) { return text, nil }, nil)
 	_ = content.Close()
 	var cfg *config.Config
 	if err == nil {

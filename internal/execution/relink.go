@@ -79,7 +79,7 @@ func (e Executor) relink(ctx context.Context, j *Job) (why string, err error) {
 	case run.Interrupted:
 		return "", context.Cause(ctx)
 	}
-	if why := failure(run, j.Relink.Timeout); why != "" {
+	if why := failure(run, fmt.Sprintf("%s (hooks.timeout)", j.Relink.Timeout)); why != "" {
 		return why, nil
 	}
 	if j.Layout.Relinked.SHA256, err = hashLinked(ctx, to); err != nil {
@@ -117,13 +117,13 @@ func (j *Job) linker(in Installed, program, from, to string) child.Command {
 }
 
 // failure returns how the command failed, with the last line that it wrote, or "".
-func failure(run child.Run, timeout time.Duration) string {
+func failure(run child.Run, limit string) string {
 	how := ""
 	switch {
 	case run.NotStarted != nil:
 		return run.NotStarted.Text
 	case run.TimedOut:
-		how = fmt.Sprintf("killed at the time limit of %s (hooks.timeout)", timeout)
+		how = "killed at the time limit of " + limit
 	case run.Exit == nil:
 		how = "killed by " + run.Signal
 	case *run.Exit != 0:

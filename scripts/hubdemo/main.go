@@ -292,7 +292,7 @@ func unpack(ctx context.Context, client *api.Client, dir string, next api.Next) 
 	}
 	manifest, err := bundle.Unpack(content, dir, func(text []byte) ([]byte, error) {
 		return config.WithShard(text, next.Index, next.Count), nil
-	})
+	}, nil)
 	return filepath.Join(dir, filepath.FromSlash(manifest.Config)), errors.Join(err, content.Close())
 }
 

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/boot/doctor"
 	"krund/internal/experiment/config"
@@ -97,7 +98,7 @@ func TestBundle(t *testing.T) {
 	put(t, filepath.Join(dir+".tmp", "leftover"), "of a crash")
 	got, err := Unpack(bytes.NewReader(first), dir, func(text []byte) ([]byte, error) {
 		return config.WithShard(text, 1, 3), nil
-	})
+	}, nil)
 	must.Do(t, err)
 	_, err = config.Load(filepath.Join(dir, got.Config), "lab1", doctor.Settings())
 	must.Refuse(t, err, "/opt/lua/bin/lua", "the program that this machine lacks is not reported")
@@ -111,7 +112,7 @@ func TestBundle(t *testing.T) {
 	}
 	_, err = os.Stat(filepath.Join(dir, "leftover"))
 	must.Fail(t, err, fs.ErrNotExist, "a file of an earlier attempt was kept")
-	must.Refused(Unpack(bytes.NewReader(first), dir, nil))(t, "", "an existing directory was replaced")
+	must.Refused(Unpack(bytes.NewReader(first), dir, nil, nil))(t, "", "an existing directory was replaced")
 }
 
 // TestCopies: a directory is packed at another place, which the configuration names.
@@ -122,7 +123,8 @@ func TestCopies(t *testing.T) {
 	from := t.TempDir()
 	put(t, filepath.Join(from, "x/bench.so"), "of the revision")
 	beside := filepath.Join(filepath.Dir(cfg.Path), "x.arms")
-	_, m := pack(t, cfg, Copy{from, filepath.Join(beside, "a")}, Copy{from, filepath.Join(beside, "b")})
+	_, m := pack(t, cfg, Copy{From: from, As: filepath.Join(beside, "a")},
+		Copy{From: from, As: filepath.Join(beside, "b")})
 	var names []string
 	for _, f := range m.Files {
 		names = append(names, f.Path)
@@ -131,6 +133,43 @@ func TestCopies(t *testing.T) {
 	must.EqualList(t, names, want)
 	_, err := Collect(cfg, nil)
 	must.Refuse(t, err, "the configuration names it", "missing arms")
+
+	put(t, filepath.Join(from, "x/bench.c"), "source")
+	must.Do(t, os.Remove(filepath.Join(from, "x/bench.so")))
+	var copies []Copy
+	for _, arm := range []string{"b", "a"} {
+		copies = append(copies, Copy{from, filepath.Join(beside, arm), []string{"make"}, time.Minute})
+	}
+	_, m = pack(t, cfg, copies...)
+	must.Equal(t, fmt.Sprint(m.Builds), "[{etc/x.arms/a [make] 60} {etc/x.arms/b [make] 60}]")
+}
+
+// TestTree: what a tree, and an archive of one, may not have.
+func TestTree(t *testing.T) {
+	for want, fill := range map[string]func(dir string) error{
+		"no files":        func(string) error { return nil },
+		"path escapes":    func(dir string) error { return os.Symlink("/etc/hostname", dir+"/x") },
+		"no regular file": func(dir string) error { return mkfifo(dir + "/x") },
+		"not allowed": func(dir string) error {
+			return errors.Join(os.Mkdir(dir+"/x.krun", 0o755),
+				os.WriteFile(dir+"/x.krun/journal", nil, 0o644))
+		},
+	} {
+		dir := t.TempDir()
+		must.Do(t, fill(dir))
+		must.Refuse(t, CopyTree(dir, filepath.Join(t.TempDir(), "to")), want)
+	}
+	for _, name := range []string{"../x", "/x", "link/x", "link/../../x", "large"} {
+		var b bytes.Buffer
+		out := tar.NewWriter(&b)
+		must.Do(t, out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "link", Linkname: "/tmp"}))
+		size := int64(0)
+		if name == "large" {
+			size = MaxTree + 1
+		}
+		must.Do(t, out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size}))
+		must.Refuse(t, UnpackTree(&b, filepath.Join(t.TempDir(), "to")), "", name)
+	}
 }
 
 func TestCollectRefuses(t *testing.T) {
@@ -192,6 +231,11 @@ func TestHostile(t *testing.T) {
 	link := &tar.Header{Typeflag: tar.TypeSymlink, Name: tree + "x.toml", Linkname: "/etc/passwd"}
 	device := &tar.Header{Typeflag: tar.TypeBlock, Name: tree + "x.toml", Devmajor: 8}
 	hard := &tar.Header{Typeflag: tar.TypeLink, Name: tree + "x.toml", Linkname: "/etc/shadow"}
+	built := func(dir string, command ...string) []byte {
+		m := manifest("x.toml", file("src/a"), file("x.toml"))
+		m.Builds = []Build{{dir, command, 60}}
+		return forged(m, regular("src/a"), regular("x.toml"))
+	}
 	other := file("x.toml")
 	other.SHA256 = strings.Repeat("0", 64)
 	for name, c := range map[string]struct {
@@ -208,27 +252,32 @@ func TestHostile(t *testing.T) {
 		"twice":        {forged(manifest("x.toml", file("x.toml"), file("x.toml"))), "is not after"},
 		"file as parent": {forged(manifest("x.toml", file("a"), file("a/b"), file("x.toml"))),
 			"a file and a directory"},
-		"too large":     {forged(manifest("x.toml", large, file("x.toml"))), "more than"},
-		"too many":      {forged(manifest("x.toml", many...)), "at most"},
-		"no hash":       {forged(manifest("x.toml", File{Path: "x.toml", Size: 1})), "no SHA-256"},
-		"no config":     {forged(manifest("y.toml", file("x.toml"))), "is not among its files"},
-		"newer":         {forged(Manifest{Format: 2}), "format 2"},
-		"link":          {forged(manifest("x.toml", file("x.toml")), link), "in the place of"},
-		"hard link":     {forged(manifest("x.toml", file("x.toml")), hard), "in the place of"},
-		"device":        {forged(manifest("x.toml", file("x.toml")), device), "in the place of"},
-		"missing":       {forged(manifest("x.toml", file("x.toml"))), "EOF"},
-		"other content": {forged(manifest("x.toml", other), regular("x.toml")), "does not have the content"},
+		"too large":        {forged(manifest("x.toml", large, file("x.toml"))), "more than"},
+		"too many":         {forged(manifest("x.toml", many...)), "at most"},
+		"no hash":          {forged(manifest("x.toml", File{Path: "x.toml", Size: 1})), "no SHA-256"},
+		"no config":        {forged(manifest("y.toml", file("x.toml"))), "is not among its files"},
+		"newer":            {forged(Manifest{Format: 2}), "format 2"},
+		"built elsewhere":  {built("../src", "make"), "which is no directory"},
+		"built everywhere": {built(".", "make"), "which is no directory"},
+		"built file":       {built("src/a", "make"), "which is no directory"},
+		"no command":       {built("src"), "has no command"},
+		"zero byte":        {built("src", "a\x00b"), "has no command"},
+		"link":             {forged(manifest("x.toml", file("x.toml")), link), "in the place of"},
+		"hard link":        {forged(manifest("x.toml", file("x.toml")), hard), "in the place of"},
+		"device":           {forged(manifest("x.toml", file("x.toml")), device), "in the place of"},
+		"missing":          {forged(manifest("x.toml", file("x.toml"))), "EOF"},
+		"other content":    {forged(manifest("x.toml", other), regular("x.toml")), "not have the content"},
 		"more": {forged(manifest("x.toml", file("x.toml")), regular("x.toml"), regular("y")),
 			"not in its manifest"},
 	} {
 		dir := filepath.Join(t.TempDir(), "id")
-		_, err := Unpack(bytes.NewReader(c.bundle), dir, nil)
+		_, err := Unpack(bytes.NewReader(c.bundle), dir, nil, nil)
 		must.Be(t, errors.Is(err, ErrInvalid) && strings.Contains(err.Error(), c.want), name, err, c.want)
 		list, _ := os.ReadDir(filepath.Dir(dir))
 		must.Equal(t, len(list), 0, name, "left", list)
 	}
 	must.Get(Unpack(bytes.NewReader(forged(manifest("x.toml", file("x.toml")), regular("x.toml"))),
-		filepath.Join(t.TempDir(), "id"), nil))(t, "the bundle that the others are changed from")
+		filepath.Join(t.TempDir(), "id"), nil, nil))(t, "the bundle that the others are changed from")
 }
 
 // FuzzUnpack: no bundle is unpacked outside of its directory, or makes a file that is not regular.
@@ -238,7 +287,7 @@ func FuzzUnpack(f *testing.F) {
 		regular("../x.toml")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := filepath.Join(t.TempDir(), "id")
-		_, err := Unpack(bytes.NewReader(data), dir, nil)
+		_, err := Unpack(bytes.NewReader(data), dir, nil, nil)
 		list, readErr := os.ReadDir(filepath.Dir(dir))
 		must.Need(t, readErr == nil && (err == nil) == (len(list) == 1), err, readErr, list)
 		walkErr := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {

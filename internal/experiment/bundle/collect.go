@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"krund/internal/experiment/config"
 )
@@ -21,12 +22,16 @@ type Contents struct {
 	config     string            // path in the bundle
 	from       map[string]source // by path in the bundle
 	external   []string
+	builds     []Build
 }
 
 // A Copy takes a file or directory into a bundle.
 type Copy struct {
 	From string // absolute
 	As   string // absolute: where the configuration finds it; From, if that is where it is
+	// Build makes of it, on the machine, what the configuration finds; nil: that is copied.
+	Build []string
+	Time  time.Duration // that it may take
 }
 
 // Collect finds what the configuration needs, and adds the copies. The configuration has the path
@@ -41,13 +46,15 @@ func Collect(cfg *config.Config, copies []Copy) (*Contents, error) {
 	}
 	external := map[string]bool{}
 	for _, name := range cfg.Needs() {
+		made := false
 		copied := slices.ContainsFunc(copies, func(c Copy) bool {
+			made = c.Build != nil
 			return name == c.As || strings.HasPrefix(name, c.As+"/")
 		})
 		switch {
 		case !cfg.Relative(name):
 			external[name] = true
-		case copied && !w.has(name):
+		case copied && !made && !w.has(name):
 			return nil, fmt.Errorf("pack: there is no %s; the configuration names it", name)
 		case !copied:
 			if err := w.add(name, name); err != nil {
@@ -62,6 +69,13 @@ func Collect(cfg *config.Config, copies []Copy) (*Contents, error) {
 		c.from[relativeTo(top, name)] = s
 	}
 	slices.Sort(c.external)
+	for _, one := range copies {
+		if one.Build != nil {
+			c.builds = append(c.builds,
+				Build{relativeTo(top, one.As), one.Build, int64(one.Time / time.Second)})
+		}
+	}
+	slices.SortFunc(c.builds, func(a, b Build) int { return strings.Compare(a.Directory, b.Directory) })
 	return c, nil
 }
 

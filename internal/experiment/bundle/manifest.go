@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -20,6 +21,10 @@ const (
 	MaxConfig   = 1 << 20   // bytes of the configuration
 	maxPath     = 1024      // bytes of a path
 	maxManifest = 16 << 20
+	maxBuilds   = 16
+	maxWords    = 100      // of a command
+	maxCommand  = 16 << 10 // bytes of its words together
+	MaxBuild    = 12 * time.Hour
 )
 
 // Manifest describes a bundle. It is its first entry, as JSON.
@@ -29,6 +34,15 @@ type Manifest struct {
 	Config     string   `json:"config"`     // path of the configuration, one of Files
 	Files      []File   `json:"files"`      // by path
 	External   []string `json:"external"`   // programs and directories that the machine must have
+	Builds     []Build  `json:"builds,omitempty"`
+}
+
+// Build is a command that the machine runs once, before the experiment. What it makes of a
+// directory takes the place of that directory.
+type Build struct {
+	Directory string   `json:"directory"` // path of the source, a directory with some of Files
+	Command   []string `json:"command"`   // argument vector; see execution.Build
+	Seconds   int64    `json:"seconds"`   // how long it may take, up to MaxBuild
 }
 
 // File is a regular file of a bundle.
@@ -80,6 +94,34 @@ func (m *Manifest) check() error {
 	}
 	if !config || !strings.HasSuffix(m.Config, ".toml") {
 		return fmt.Errorf("%w: its configuration %q is not among its files", ErrInvalid, m.Config)
+	}
+	return m.checkBuilds(taken)
+}
+
+// checkBuilds reports a build that breaks a rule; directories are all that have files.
+func (m *Manifest) checkBuilds(directories map[string]bool) error {
+	if len(m.Builds) > maxBuilds {
+		return fmt.Errorf("%w: %d builds; at most %d are allowed", ErrInvalid, len(m.Builds), maxBuilds)
+	}
+	for i, b := range m.Builds {
+		size := 0
+		for _, word := range b.Command {
+			size += len(word)
+		}
+		inside := func(dir string) bool { return strings.HasPrefix(b.Directory+"/", dir+"/") }
+		switch {
+		case !directories[b.Directory] || strings.HasPrefix(m.Config, b.Directory+"/"):
+			return fmt.Errorf("%w: it builds %q, which is no directory of files beside its configuration",
+				ErrInvalid, b.Directory)
+		case i > 0 && (b.Directory <= m.Builds[i-1].Directory || inside(m.Builds[i-1].Directory)):
+			return fmt.Errorf("%w: it builds %q and %q", ErrInvalid, m.Builds[i-1].Directory, b.Directory)
+		case len(b.Command) == 0 || len(b.Command) > maxWords || size > maxCommand ||
+			b.Command[0] == "" || strings.Contains(strings.Join(b.Command, ""), "\x00"):
+			return fmt.Errorf("%w: the build of %q has no command of 1 to %d words", ErrInvalid, b.Directory,
+				maxWords)
+		case b.Seconds < 1 || b.Seconds > int64(MaxBuild/time.Second):
+			return fmt.Errorf("%w: the build of %q has %d seconds", ErrInvalid, b.Directory, b.Seconds)
+		}
 	}
 	return nil
 }

@@ -92,14 +92,19 @@ func entry(in *tar.Reader, name string, size int64) (io.Reader, error) {
 
 // Unpack writes the files of a bundle into the new directory dir, durably, and returns the
 // manifest. change, which may be nil, returns the content of the configuration in place of the
-// packed one. dir is created last, by a rename: it exists only if it is complete. The directory in
-// which it is must belong to the caller alone.
-func Unpack(r io.Reader, dir string, change func([]byte) ([]byte, error)) (Manifest, error) {
+// packed one; finish, too, is called with the directory in which everything is by then. dir is
+// created last, by a rename: it exists only if it is complete. The directory in which it is must
+// belong to the caller alone.
+func Unpack(r io.Reader, dir string, change func([]byte) ([]byte, error),
+	finish func(m Manifest, unpacked string) error) (Manifest, error) {
 	temporary := dir + ".tmp"
 	if err := os.RemoveAll(temporary); err != nil {
 		return Manifest{}, fmt.Errorf("unpack: %w", err)
 	}
 	m, err := unpack(r, temporary, change)
+	if err == nil && finish != nil {
+		err = finish(m, temporary)
+	}
 	if err == nil {
 		err = os.Rename(temporary, dir)
 	}

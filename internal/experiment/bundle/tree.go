@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"archive/tar"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 // MaxTree bounds the bytes of a tree.
 const MaxTree = 256 << 20
 
-// PackTree writes what a build has left in a directory as a tar archive. Links that lead out of it,
+// PackTree writes the files of a directory as a tar archive. Links that lead out of it,
 // devices and pipes are refused, and trees that take hours to walk; links to files in it become
 // copies.
 func PackTree(dir string, w io.Writer) error {
@@ -31,6 +32,9 @@ func PackTree(dir string, w io.Writer) error {
 				"what is measured", MaxFiles, longest)
 		}
 		if err != nil || d.IsDir() {
+			return err
+		}
+		if err := checkPath(name); err != nil {
 			return err
 		}
 		info, err := root.Stat(name)
@@ -59,15 +63,27 @@ func PackTree(dir string, w io.Writer) error {
 		return err
 	})
 	if err == nil && files == 0 {
-		err = errors.New("it is empty; the command is to put what is measured there")
+		err = errors.New("it has no files")
 	}
-	if err := errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("what the build has left: %w", err)
-	}
-	return nil
+	return errors.Join(err, out.Close())
 }
 
-// UnpackTree is the inverse of PackTree.
+// CopyTree writes the files of a directory into another one, with the bounds of PackTree.
+func CopyTree(from, to string) error {
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := UnpackTree(r, to)
+		r.CloseWithError(err)
+		done <- err
+	}()
+	err := PackTree(from, w)
+	w.CloseWithError(err)
+	return cmp.Or(err, <-done)
+}
+
+// UnpackTree is the inverse of PackTree. It also accepts directories and links, which only PackTree
+// follows: an archive of git is packed again.
 func UnpackTree(r io.Reader, dir string) error {
 	const readable = 0o755
 	if err := os.MkdirAll(dir, readable); err != nil {
@@ -79,14 +95,27 @@ func UnpackTree(r io.Reader, dir string) error {
 	}
 	defer root.Close() //nolint:errcheck // files are closed one by one
 	in := tar.NewReader(r)
-	for {
+	for entries, left := 0, int64(MaxTree); ; {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			_, err = io.Copy(io.Discard, r) // the store compares the hash at the end
 			return err
 		}
 		if err == nil {
+			left -= h.Size
+			if entries++; entries > 2*MaxFiles || left < 0 {
+				return fmt.Errorf("it has more than %d files or %d bytes", MaxFiles, MaxTree)
+			}
 			err = root.MkdirAll(filepath.Dir(h.Name), readable)
+		}
+		switch {
+		case err != nil:
+		case h.Typeflag == tar.TypeXGlobalHeader || h.Typeflag == tar.TypeDir:
+			continue
+		case h.Typeflag == tar.TypeSymlink:
+			if err = root.Symlink(h.Linkname, h.Name); err == nil {
+				continue
+			}
 		}
 		var f *os.File
 		if err == nil {
@@ -97,7 +126,7 @@ func UnpackTree(r io.Reader, dir string) error {
 			err = errors.Join(err, f.Close())
 		}
 		if err != nil {
-			return fmt.Errorf("unpack what was built: %w", err)
+			return fmt.Errorf("unpack: %w", err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ const (
 // changes in between.
 func (c *Contents) Write(w io.Writer) (Manifest, error) {
 	m := Manifest{Format: Format, Experiment: c.experiment, Config: c.config, Files: []File{},
-		External: c.external}
+		External: c.external, Builds: c.builds}
 	left := int64(MaxSize)
 	for _, name := range slices.Sorted(maps.Keys(c.from)) {
 		hash := sha256.New()

@@ -9,6 +9,7 @@
 //	NAME.krun/decisions.json which keys were finished early, and why (package stop)
 //	NAME.krun/editions.json  which programs are measured (package identity)
 //	NAME.krun/hub.json       which records a hub has received (package ship)
+//	NAME.krun/build.log      what its builds have printed, if a hub gave it with some
 //	NAME.krun/relinked/      what experiment.relink wrote last, if krund is not root
 //	NAME.krun/lock           locked while krund runs; only its owner can open it
 //	NAME.krun/holder         which process locked it last
@@ -177,6 +178,9 @@ func (f Directory) Editions() string { return filepath.Join(f.dir, "editions.jso
 
 // Noise returns the path of the copy of the machine's noise certificate.
 func (f Directory) Noise() string { return filepath.Join(f.dir, "noise.json") }
+
+// BuildLog is the path of what builds have printed before the experiment began.
+func (f Directory) BuildLog() string { return filepath.Join(f.dir, "build.log") }
 
 // Relinked is the path of the directory for what experiment.relink writes without root.
 func (f Directory) Relinked() string { return filepath.Join(f.dir, "relinked") }

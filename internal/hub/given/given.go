@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/directory"
@@ -55,9 +56,11 @@ const (
 
 // Unpack unpacks a bundle as the experiment with this id, unless that was done before, and returns
 // the path of its configuration. change returns the configuration as this machine runs it; judge is
-// called with that and its path before anything is unpacked, and its error is returned.
+// called with that and its path before anything is unpacked, and its error is returned. What the
+// bundle has builds for is built before the directory exists, once: what a call that was ended has
+// built is not used.
 func (s Store) Unpack(content io.ReadSeeker, id string, change func(text []byte) []byte,
-	judge func(path string, text []byte) error) (config string, err error) {
+	judge func(path string, text []byte) error, build Builder) (config string, err error) {
 	var text []byte
 	var size int64
 	m, err := bundle.Read(content, func(m *bundle.Manifest, f bundle.File, r io.Reader) (err error) {
@@ -77,14 +80,79 @@ func (s Store) Unpack(content io.ReadSeeker, id string, change func(text []byte)
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return config, err
 	}
-	if err := s.makeRoom(size); err != nil {
+	if err := s.makeRoom(size + int64(len(m.Builds))*bundle.MaxTree); err != nil {
 		return "", err
 	}
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	_, err = bundle.Unpack(content, dir, func(text []byte) ([]byte, error) { return change(text), nil })
+	_, err = bundle.Unpack(content, dir, func(text []byte) ([]byte, error) { return change(text), nil },
+		func(m bundle.Manifest, unpacked string) error { return s.build(m, id, unpacked, build) })
 	return config, err
+}
+
+// Builder runs a command in a copy of the directory source, and makes the directory into of what it
+// leaves. It returns what the command has printed.
+type Builder func(b bundle.Build, source, into string) (output string, err error)
+
+// builds is the extension of the file that counts how often the builds of an experiment were begun.
+const builds = ".builds"
+
+// build does the builds of a bundle that is unpacked in a temporary directory, and stores what they
+// have printed in the directory of the experiment.
+func (s Store) build(m bundle.Manifest, id, unpacked string, build Builder) error {
+	if len(m.Builds) == 0 {
+		return nil
+	}
+	if err := s.tryAgain(id); err != nil {
+		return err
+	}
+	d, err := directory.Create(s.FS, directory.For(filepath.Join(unpacked, filepath.FromSlash(m.Config))))
+	if err != nil {
+		return err
+	}
+	log := ""
+	for _, b := range m.Builds {
+		source := filepath.Join(unpacked, filepath.FromSlash(b.Directory))
+		into := s.Path(id) + ".built" + temporary
+		if err := os.RemoveAll(into); err != nil {
+			return err
+		}
+		output, err := build(b, source, into)
+		if err != nil {
+			return errors.Join(err, os.RemoveAll(into))
+		}
+		log += "# " + b.Directory + ": " + display.ShellJoin(b.Command) + "\n" + output
+		if err := errors.Join(os.RemoveAll(source), os.Rename(into, source)); err != nil {
+			return err
+		}
+	}
+	const othersRead = 0o644
+	return errors.Join(durable.WriteFile(s.FS, d.BuildLog(), []byte(log), othersRead),
+		s.FS.SyncDir(filepath.Dir(d.Dir())), os.Remove(s.Path(id)+builds))
+}
+
+// tryAgain counts, durably and before anything is built, how often that was begun: a build that
+// takes the machine down is not begun for ever. Only one experiment is begun at a time.
+func (s Store) tryAgain(id string) error {
+	const most = 3
+	path := s.Path(id) + builds
+	old, err := filepath.Glob(s.Path("*" + builds))
+	for _, other := range old {
+		if other != path {
+			err = errors.Join(err, os.Remove(other))
+		}
+	}
+	before, readErr := durable.ReadFile(s.FS, path)
+	if !errors.Is(readErr, fs.ErrNotExist) {
+		err = errors.Join(err, readErr)
+	}
+	if err == nil && len(before) >= most {
+		return fmt.Errorf("its build was begun %d times on this machine and did not end: the machine or "+
+			"krunctl was ended meanwhile", most)
+	}
+	const ownerOnly = 0o600
+	return errors.Join(err, durable.WriteFile(s.FS, path, append(before, '.'), ownerOnly))
 }
 
 // Tidy removes what no experiment needs: what was left by calls that were ended, and all but the
@@ -97,6 +165,7 @@ func (s Store) Tidy() error {
 	for _, e := range list {
 		path := s.Path(e.Name())
 		switch {
+		case strings.HasSuffix(e.Name(), builds): // see tryAgain
 		case !e.IsDir() || strings.HasSuffix(e.Name(), temporary):
 			err = errors.Join(err, os.RemoveAll(path))
 		case !s.Needed(path):
@@ -112,6 +181,9 @@ func (s Store) Tidy() error {
 
 // Forget removes an experiment that the hub knows to have failed here, except for results.
 func (s Store) Forget(id string) error {
+	if err := os.Remove(s.Path(id) + builds); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if _, err := os.Lstat(s.Path(id)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func store(t *testing.T, needed ...string) Store {
 }
 
 // packed is a bundle with a benchmark of so many bytes.
-func packed(t *testing.T, size int) io.ReadSeeker {
+func packed(t *testing.T, size int, builds ...string) io.ReadSeeker {
 	t.Helper()
 	dir := t.TempDir()
 	const text = `[vms.Python]
@@ -46,7 +47,14 @@ b = { parameter = 1 }
 	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
 		os.WriteFile(file, bytes.Repeat([]byte{'#'}, size), 0o644)))
 	cfg := must.Get(config.Parse(filepath.Join(dir, "x.toml"), []byte(text), "lab1", doctor.Settings()))(t)
-	c := must.Get(bundle.Collect(cfg, nil))(t)
+	var copies []bundle.Copy
+	for _, name := range builds {
+		from := filepath.Join(dir, name)
+		must.Do(t, os.Mkdir(from, 0o755))
+		must.Write(t, filepath.Join(from, "source"), name)
+		copies = append(copies, bundle.Copy{From: from, As: from, Build: []string{"make"}, Time: time.Hour})
+	}
+	c := must.Get(bundle.Collect(cfg, copies))(t)
 	var b bytes.Buffer
 	must.Get(c.Write(&b))(t)
 	return bytes.NewReader(b.Bytes())
@@ -79,11 +87,11 @@ func TestUnpack(t *testing.T) {
 			t.Errorf("judged %s %s after %q", path, text, list)
 		}
 		return refused
-	})
+	}, nil)
 	list, readErr := os.ReadDir(s.Dir)
 	must.Be(t, errors.Is(err, refused) && len(list) == 0 && readErr == nil, err, "left", list, readErr)
 	for range 2 { // the second time as after a crash
-		path, err := s.Unpack(packed(t, 1000), "id", added, accept)
+		path, err := s.Unpack(packed(t, 1000), "id", added, accept, nil)
 		want := []string{"id/benchmarks/b/bench.py", "id/x.toml"}
 		must.Be(t, err == nil && path == filepath.Join(s.Dir, "id/x.toml") && slices.Equal(s.files(t), want),
 			path, err, s.files(t))
@@ -116,7 +124,7 @@ func (s Store) addResults(t *testing.T, id string, received bool, age time.Durat
 func TestTidy(t *testing.T) {
 	s := store(t, "running")
 	for _, id := range []string{"running", "ended", "never", "begun"} {
-		must.Get(s.Unpack(packed(t, 10), id, unchanged, accept))(t)
+		must.Get(s.Unpack(packed(t, 10), id, unchanged, accept, nil))(t)
 	}
 	s.addResults(t, "ended", true, 0)
 	begun := must.Get(directory.Create(s.FS, filepath.Join(s.Path("begun"), "x.krun")))(t)
@@ -159,7 +167,7 @@ func TestRoom(t *testing.T) {
 		{1 << 20, "needed newest unknown", true},
 		{4 << 20, "needed unknown", false},
 	} {
-		_, err := s.Unpack(packed(t, step.bytes), "new", unchanged, accept)
+		_, err := s.Unpack(packed(t, step.bytes), "new", unchanged, accept, nil)
 		must.Be(t, (err == nil) == step.fits && (err == nil ||
 			strings.Contains(err.Error(), "remove results there")), step.bytes, "bytes", err)
 		var left []string
@@ -172,4 +180,56 @@ func TestRoom(t *testing.T) {
 		must.Equal(t, strings.Join(left, " "), step.left, step.bytes, "bytes: left")
 		must.Do(t, os.RemoveAll(s.Path("new")))
 	}
+}
+
+// TestBuilds: what a bundle builds is built once, before the experiment's directory exists. A kill
+// in the middle of it leaves nothing that counts, and it is begun three times at most.
+func TestBuilds(t *testing.T) {
+	s, began := store(t), 0
+	content := packed(t, 10, "base", "new")
+	build := func(killedAt int) (err error) {
+		ended := make(chan struct{})
+		err = errors.New("killed")
+		go func() {
+			defer close(ended)
+			n := 0
+			_, err = s.Unpack(content, "id", unchanged, accept, func(_ bundle.Build, source, into string) (
+				string, error) {
+				began++
+				text := must.Get(os.ReadFile(filepath.Join(source, "source")))(t)
+				must.Do(t, os.Mkdir(into, 0o755)) // nothing is there of a call that was killed
+				must.Write(t, filepath.Join(into, "built"), string(text))
+				if n++; n == killedAt {
+					runtime.Goexit() // nothing is tidied up
+				}
+				return "made " + string(text) + "\n", nil
+			})
+		}()
+		<-ended
+		_, seekErr := content.Seek(0, io.SeekStart)
+		must.Do(t, errors.Join(seekErr, s.Tidy()))
+		return err
+	}
+	for _, at := range []int{1, 2} {
+		must.Refuse(t, build(at), "killed")
+		_, err := os.Lstat(s.Path("id"))
+		must.Fail(t, err, os.ErrNotExist)
+	}
+	s.Needed = func(string) bool { return true }
+	for range 2 { // the second time, as after a boot, nothing is built
+		must.Do(t, build(0))
+		must.EqualList(t, s.files(t), []string{"id/base/built", "id/benchmarks/b/bench.py", "id/new/built",
+			"id/x.krun/build.log", "id/x.toml"})
+	}
+	must.Equal(t, began, 1+2+2)
+	log := must.Get(os.ReadFile(s.Path("id/x.krun/build.log")))(t)
+	must.Equal(t, string(log), "# base: make\nmade base\n# new: make\nmade new\n")
+
+	must.Do(t, os.RemoveAll(s.Path("id")))
+	for range 3 {
+		must.Refuse(t, build(1), "killed")
+	}
+	must.Refuse(t, build(0), "begun 3 times")
+	must.Do(t, s.Forget("id"))
+	must.Do(t, build(0))
 }

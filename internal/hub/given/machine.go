@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"krund/internal/boot/autostart"
 	"krund/internal/boot/doctor"
 	"krund/internal/durable"
+	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/hub/api"
@@ -29,10 +31,15 @@ type Machine struct {
 	State string // directory of what must survive a crash
 	Host  string // name of the machine
 	Root  bool   // the caller is root, and begins experiments for the machine's owner
+	// Build is the Builder; its error wraps ErrAgain if it is not the build that has failed.
+	Build func(ctx context.Context, client *api.Client, b bundle.Build, source, into string) (string, error)
 }
 
-// ErrFetch is the error of a bundle that did not arrive.
-var ErrFetch = errors.New("the bundle did not arrive; the next shipment tries again")
+// ErrAgain is the error of what the next shipment tries again.
+var ErrAgain = errors.New("the next shipment tries again")
+
+// fetchTime bounds how long a bundle may take to arrive.
+const fetchTime = 10 * time.Minute
 
 // Store returns the experiments of the hub at this address on this machine.
 func (m Machine) Store(hub string) Store {
@@ -64,20 +71,22 @@ func (m Machine) Unpack(ctx context.Context, client *api.Client, n api.Next, hub
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // it is temporary
 	defer file.Close()           //nolint:errcheck // it is temporary
-	content, err := client.Blob(ctx, n.Bundle)
+	fetch, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	content, err := client.Blob(fetch, n.Bundle)
 	if ship.Refused(err) {
 		return "", err
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrFetch, err)
+		return "", fmt.Errorf("the bundle did not arrive; %w: %w", ErrAgain, err)
 	}
 	defer content.Close() //nolint:errcheck // it was only read
 	sum := sha256.New()
 	if _, err = io.Copy(io.MultiWriter(file, sum), io.LimitReader(content, api.MaxBlob)); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrFetch, err)
+		return "", fmt.Errorf("the bundle did not arrive; %w: %w", ErrAgain, err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != n.Bundle {
-		return "", fmt.Errorf("%w: what arrived does not have its hash", ErrFetch)
+		return "", fmt.Errorf("the bundle that arrived does not have its hash; %w", ErrAgain)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return "", err
@@ -91,6 +100,15 @@ func (m Machine) Unpack(ctx context.Context, client *api.Client, n api.Next, hub
 			}
 			_, err = hub.Bound(cfg)
 			return errors.Join(err, m.OwnName(cfg))
+		}, func(b bundle.Build, source, into string) (string, error) {
+			longest, err := hub.Longest()
+			if err != nil {
+				return "", err
+			}
+			if most := int64(longest / time.Second); m.Root && longest > 0 {
+				b.Seconds = min(b.Seconds, max(most, 1))
+			}
+			return m.Build(ctx, client, b, source, into)
 		})
 }
 

@@ -4,8 +4,8 @@
 //
 // Each step is a transaction of the database: a hub that is killed goes on where it was. What is to
 // be told goes through an outbox, see database.Telling. Names, comments and what builds leave
-// behind are hostile; of a repository, the hub itself reads nothing but commits. Start reading at
-// [Watcher.Step].
+// behind are hostile; of a repository, the hub itself reads nothing but commits, and the files of a
+// revision that a machine is to build. Start reading at [Watcher.Step].
 package watch
 
 import (
@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/experiment/bundle"
 	"krund/internal/hub/api"
 )
 
@@ -29,9 +30,12 @@ type Schedule struct {
 	// Every is "commit", or a time of day (UTC) such as "02:30".
 	Every string
 	// Missed says what happens to what the hub could not begin in time: "skip" or "catch up".
-	Missed  string
-	Build   []string // argument vector, without a shell; see [Schedule.argv]
-	Timeout time.Duration
+	Missed string
+	Build  []string // argument vector, without a shell; see [Schedule.argv]
+	// OnMachine: the machine that measures also builds, from the source in the bundle; see
+	// execution.Build.
+	OnMachine bool
+	Timeout   time.Duration
 	// Experiment is the path of its configuration, which finds what was built in builds/base and
 	// builds/new beside it; {base} and {new} in it are the revisions.
 	Experiment string
@@ -66,6 +70,7 @@ type File struct {
 	Every      string   `toml:"every"`
 	Missed     string   `toml:"missed"`
 	Build      []string `toml:"build"`
+	BuildOn    string   `toml:"build_on"`
 	Timeout    string   `toml:"timeout"`
 	Experiment string   `toml:"experiment"`
 	Again      string   `toml:"again"`
@@ -96,13 +101,17 @@ func (f File) Schedule() (Schedule, error) {
 	const keep, usualTime = 20, time.Hour
 	a := f.Answer
 	s := Schedule{Name: f.Name, Repository: f.Repository, Branch: f.Branch, Every: cmp.Or(f.Every, "commit"),
-		Missed: cmp.Or(f.Missed, "skip"), Build: f.Build, Timeout: usualTime, Experiment: f.Experiment,
+		Missed: cmp.Or(f.Missed, "skip"), Build: f.Build, OnMachine: f.BuildOn == "machine",
+		Timeout: usualTime, Experiment: f.Experiment,
 		Again: f.Again, To: f.To,
 		Machines: cmp.Or(f.Machines, 1), Priority: f.Priority, Owner: f.Owner, Keep: cmp.Or(f.Keep, keep),
 		Answer: Answer{Forge: a.Forge, API: strings.TrimRight(cmp.Or(a.API, forges()[a.Forge]), "/"),
 			Project: a.Project, Token: a.Token, App: a.App, Install: a.Installation, Secret: a.Secret,
 			Page: strings.TrimRight(a.Page, "/")}}
 	var err error
+	if f.BuildOn != "" && f.BuildOn != "hub" && f.BuildOn != "machine" {
+		return s, errors.New(`build_on: write "hub" or "machine"`)
+	}
 	if f.Timeout != "" {
 		s.Timeout, err = time.ParseDuration(f.Timeout)
 	}
@@ -122,7 +131,7 @@ var (
 
 // check reports the first thing that is wrong.
 func (s Schedule) check() error {
-	const longest, mostKept = 12 * time.Hour, 1000
+	const longest, mostKept = bundle.MaxBuild, 1000
 	a := s.Answer
 	_, isTime := s.timeOfDay()
 	for _, c := range []struct {
@@ -136,10 +145,10 @@ func (s Schedule) check() error {
 			`branch: write its name: "main"`},
 		{s.Every == "commit" || isTime, `every: write "commit", or a time of day in UTC such as "02:30"`},
 		{s.Missed == "skip" || s.Missed == "catch up", `missed: write "skip" or "catch up"`},
-		{len(s.Build) > 0 && filepath.IsAbs(s.Build[0]),
+		{len(s.Build) > 0 && (s.OnMachine || filepath.IsAbs(s.Build[0])),
 			`build: write the command, with the absolute path of its program: ["/usr/local/bin/build-vm", ` +
 				`"{repository}", "{ref}", "{revision}", "{directory}"]`},
-		{s.Timeout > 0 && s.Timeout <= longest, `timeout (of the build): write up to "12h"`},
+		{s.Timeout >= time.Second && s.Timeout <= longest, `timeout (of the build): write up to "12h"`},
 		{filepath.IsAbs(s.Experiment), `experiment: write the absolute path of the configuration`},
 		{s.Again == "" || filepath.IsAbs(s.Again), `again: write the absolute path of a configuration`},
 		{api.ValidMachine(s.To), `to: write the name of a machine or a pool`},
@@ -185,7 +194,8 @@ func (s Schedule) night(now time.Time) time.Time {
 	return t
 }
 
-// argv returns the command that builds a revision, found at ref, into a directory.
+// argv returns the command that builds a revision, found at ref, into a directory. {directory} may
+// stand for itself: the machine that builds puts its own there.
 func (s Schedule) argv(revision, ref, directory string) []string {
 	words := strings.NewReplacer("{repository}", s.Repository, "{revision}", revision, "{ref}", ref,
 		"{directory}", directory)

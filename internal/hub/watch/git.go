@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/experiment/bundle"
 	"krund/internal/machine/command"
 )
 
@@ -21,6 +23,9 @@ type mirror struct {
 	of  Schedule
 }
 
+// patience bounds one call of git.
+const patience = 10 * time.Minute
+
 const watched = "refs/heads/watched"
 
 var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -28,7 +33,7 @@ var commit = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 // git runs git in the mirror and returns what it prints. It asks for nothing, and follows no
 // protocol that starts other programs.
 func (m mirror) git(ctx context.Context, arguments ...string) (string, error) {
-	const patience, most = 10 * time.Minute, 1 << 20
+	const most = 1 << 20
 	out, err := command.Run(ctx, command.Cmd{Argv: append([]string{"git", "-C", m.dir}, arguments...),
 		Env: append(plainEnv(), "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:ssh:file",
 			"GIT_NO_LAZY_FETCH=1"), Timeout: patience, Output: most, StdoutOnly: true})
@@ -118,4 +123,37 @@ func (m mirror) base(ctx context.Context, revision string) (string, error) {
 		err = errors.New("the change and the branch have no commit in common")
 	}
 	return found, err
+}
+
+// source writes the files of a revision into a directory: git makes an archive, and checks nothing
+// out. A link may lead out of the directory; nothing follows it but bundle.PackTree, which refuses
+// that.
+func (m mirror) source(ctx context.Context, revision, ref, dir string) error {
+	alone := mirror{dir + ".git", m.of}
+	defer os.RemoveAll(alone.dir) //nolint:errcheck // the next start removes it, too
+	const ownerOnly = 0o700
+	err := os.Mkdir(alone.dir, ownerOnly)
+	for _, arguments := range [][]string{{"init", "--quiet", "--bare"}, {"fetch", "--quiet", "--no-tags",
+		"--depth=1", "--no-recurse-submodules", m.of.Repository, revision}} {
+		if err == nil {
+			_, err = alone.git(ctx, arguments...)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("fetch the files of %s: %w", short(revision), err)
+	}
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := bundle.UnpackTree(r, dir)
+		r.CloseWithError(err)
+		done <- err
+	}()
+	_, err = command.Run(ctx, command.Cmd{Argv: []string{"git", "-C", alone.dir, "archive", revision},
+		Env: plainEnv(), Timeout: patience, Output: 1, StdoutOnly: true, Tee: w})
+	w.CloseWithError(err)
+	if wrong := <-done; wrong != nil && ctx.Err() == nil {
+		return buildFailed{fmt.Errorf("the source of %s: %w", short(revision), wrong)}
+	}
+	return err
 }

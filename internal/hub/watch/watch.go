@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -23,6 +24,7 @@ import (
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
 	"krund/internal/hub/access"
+	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/store"
 	"krund/internal/machine/command"
@@ -311,7 +313,8 @@ func short(revision string) string { return revision[:min(len(revision), 12)] }
 // buildFailed says why there is nothing to measure. The same would happen again.
 type buildFailed struct{ error }
 
-// built returns the blob of what a build has made of a revision, which is built unless it is there.
+// built returns the blob of what a build has made of a revision, which is built unless it is there;
+// of its source if a machine is to build.
 func (w *Watcher) built(ctx context.Context, s Schedule, revision, ref string) (hash string, err error) {
 	if hash, err = w.DB.Artifact(ctx, s.Name, revision); err != nil || hash != "" {
 		return hash, err
@@ -321,16 +324,22 @@ func (w *Watcher) built(ctx context.Context, s Schedule, revision, ref string) (
 		return "", err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the next start removes it, too
-	w.Log.Info("building", "schedule", s.Name, "revision", revision)
-	argv := s.argv(revision, ref, dir)
-	if _, err := command.Run(ctx, command.Cmd{Argv: argv, Env: plainEnv(), Dir: dir,
-		Timeout: s.Timeout}); err != nil {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
+	what := "what the build has left in {directory}"
+	if s.OnMachine {
+		what = "the source of " + short(revision)
+		err = w.mirror(s).source(ctx, revision, ref, dir)
+	} else {
+		w.Log.Info("building", "schedule", s.Name, "revision", revision)
+		argv := s.argv(revision, ref, dir)
+		if _, err = command.Run(ctx, command.Cmd{Argv: argv, Env: plainEnv(), Dir: dir,
+			Timeout: s.Timeout}); err != nil && ctx.Err() == nil {
+			// Every reader sees this: without the arguments, which may have a password.
+			err = buildFailed{fmt.Errorf("the build of %s failed: %s: %w", short(revision), argv[0],
+				errors.Unwrap(err))}
 		}
-		// Every reader sees this: without the arguments, which may have a password.
-		return "", buildFailed{fmt.Errorf("the build of %s failed: %s: %w", short(revision), argv[0],
-			errors.Unwrap(err))}
+	}
+	if err != nil {
+		return "", cmp.Or(ctx.Err(), err)
 	}
 	var wrong error
 	hash, size, err := w.keep(ctx, func(to io.Writer) error {
@@ -338,7 +347,7 @@ func (w *Watcher) built(ctx context.Context, s Schedule, revision, ref string) (
 		return wrong
 	})
 	if wrong != nil {
-		return "", buildFailed{wrong}
+		return "", buildFailed{fmt.Errorf("%s: %w", what, wrong)}
 	}
 	if err != nil {
 		return "", err
@@ -355,16 +364,21 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 	defer os.RemoveAll(dir) //nolint:errcheck // the next start removes it, too
 	beside := filepath.Dir(s.Experiment)
 	var copies []bundle.Copy
-	for name, hash := range map[string]string{BaseArm: base, NewArm: new} {
-		to := filepath.Join(dir, name)
-		content, err := w.Store.Get(ctx, hash)
+	for _, arm := range []struct{ name, hash, revision, ref string }{
+		{BaseArm, base, r.Base, s.ref(0)}, {NewArm, new, r.Revision, s.ref(r.Change)}} {
+		to := filepath.Join(dir, arm.name)
+		content, err := w.Store.Get(ctx, arm.hash)
 		if err == nil {
 			err = errors.Join(bundle.UnpackTree(content, to), content.Close())
 		}
 		if err != nil {
 			return err
 		}
-		copies = append(copies, bundle.Copy{From: to, As: filepath.Join(beside, "builds", name)})
+		copied := bundle.Copy{From: to, As: filepath.Join(beside, "builds", arm.name)}
+		if s.OnMachine {
+			copied.Build, copied.Time = s.argv(arm.revision, arm.ref, "{directory}"), s.Timeout
+		}
+		copies = append(copies, copied)
 	}
 	contents, err := s.contents(r, copies)
 	if err != nil {
@@ -455,9 +469,22 @@ func (w *Watcher) conclude(ctx context.Context, s Schedule, r *database.Run) err
 		return w.end(ctx, s, r, Failed, "its experiment was deleted")
 	case err != nil:
 		return err
-	case x.State == database.Failed || x.State == database.Stopped:
-		return w.end(ctx, s, r, Failed, "its experiment has "+map[string]string{database.Failed: "failed",
-			database.Stopped: "been stopped"}[x.State])
+	case x.State == database.Stopped:
+		return w.end(ctx, s, r, Failed, "its experiment has been stopped")
+	case x.State == database.Failed:
+		shares, err := w.DB.Shares(ctx, x.ID)
+		if err != nil {
+			return err
+		}
+		text := "its experiment has failed"
+		for _, share := range shares {
+			var p api.Progress
+			if _ = json.Unmarshal([]byte(share.Status), &p); p.Reason != "" { // the hub wrote it
+				text = text + ": " + p.Reason
+				break
+			}
+		}
+		return w.end(ctx, s, r, Failed, text)
 	case x.State != database.Done:
 		return nil
 	}

@@ -11,7 +11,9 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +24,7 @@ import (
 	"time"
 
 	"krund/internal/durable"
+	"krund/internal/experiment/bundle"
 	"krund/internal/hub/database"
 	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/jobs"
@@ -368,6 +371,53 @@ func TestHostileBuild(t *testing.T) {
 		b.step()
 		r := must.Get(b.DB.Runs(t.Context(), "", 0, 9))(t)
 		must.Be(t, len(r) == 1 && r[0].Verdict == watch.Failed && !strings.Contains(r[0].Text, "\x1b"), name, r)
+	}
+}
+
+// TestBuildOnMachine: the machine that measures gets the sources of both revisions with the command,
+// and why a build failed there is in the answer. A source that leads elsewhere is not measured.
+func TestBuildOnMachine(t *testing.T) {
+	repo := watchtest.NewRepo(t)
+	repo.Commit(t, "main", "1")
+	text := strings.Replace(repo.TOML("commit", "skip", ""), repo.Build+`"`, `make", "{revision}"`, 1)
+	b := newBench(t, dbtest.SQLite(t), repo, strings.Replace(text, "build =", "build_on = \"machine\"\nbuild =", 1))
+	b.step()
+	must.Do(t, os.Symlink("json/bench.py", filepath.Join(repo.Dir, "link")))
+	second := repo.Commit(t, "main", "2")
+	b.step()
+	must.Equal(t, b.runs(), "first, measuring ")
+	r := must.Get(b.DB.Runs(t.Context(), "", 0, 9))(t)[0]
+	x := must.Get(b.DB.Experiment(t.Context(), r.ID))(t)
+	content := must.Get(b.Store.Get(t.Context(), x.Bundle))(t)
+	defer content.Close()
+	files := map[string]string{}
+	m := must.Get(bundle.Read(content, func(_ *bundle.Manifest, f bundle.File, r io.Reader) error {
+		text, err := io.ReadAll(r)
+		files[f.Path] = string(text)
+		return err
+	}))(t)
+	must.Be(t, len(files) == 4 && files["builds/base/json/bench.py"] == "1" &&
+		files["builds/new/json/bench.py"] == "2" && files["builds/new/link"] == "2", files)
+	must.Be(t, len(m.Builds) == 2 && m.Builds[1].Directory == "builds/new" && m.Builds[1].Seconds == 3600 &&
+		strings.HasPrefix(strings.Join(m.Builds[1].Command, " "), "make "+second+" "), m.Builds)
+	machine := must.Get(b.DB.Machine(t.Context(), "m1"))(t)
+	x.State = database.Failed
+	b.update(func(tx *sql.Tx) error {
+		return errors.Join(b.DB.SetState(t.Context(), tx, x), b.DB.PutShare(t.Context(), tx, database.Share{
+			Experiment: x.ID, Machine: machine.ID, Count: 1, State: database.Failed,
+			Status: `{"reason": "build builds/new: make: *** [all] Error 1"}`}))
+	})
+	b.step()
+	r = must.Get(b.DB.Runs(t.Context(), "", 0, 9))(t)[0]
+	must.Be(t, r.Verdict == watch.Failed && strings.HasSuffix(r.Text, "builds/new: make: *** [all] Error 1"), r)
+	for target, want := range map[string]string{"/etc/hostname": "path escapes", "json": "no regular file",
+		"nothing": "no such file"} {
+		link := filepath.Join(repo.Dir, "link")
+		must.Do(t, errors.Join(os.Remove(link), os.Symlink(target, link)))
+		repo.Commit(t, "main", "3")
+		b.step()
+		r = must.Get(b.DB.Runs(t.Context(), "", 0, 9))(t)[0]
+		must.Be(t, r.Verdict == watch.Failed && strings.Contains(r.Text, want), want, r)
 	}
 }
 

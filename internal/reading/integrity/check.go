@@ -263,7 +263,8 @@ var ownFiles = map[string]bool{
 	"analysis.json": true, "decisions.json": true, "fingerprint.json": true, "noise.json": true,
 	string(directory.Hold): true,
 	string(directory.Stop): true, string(directory.Accept): true, "editions.json": true, "reserve": true,
-	rerun.File: true,
+	"build.log": true,
+	rerun.File:  true,
 }
 
 // brokenMark is part of the names of files that a repair has set aside.
