@@ -12,6 +12,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/similarity"
 	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
 	"krund/internal/reading/experiment"
@@ -210,4 +211,64 @@ func (a *app) analyzeOne(in experiment.Input, arg string, p warmup.Parameters, o
 		return nil
 	}
 	return fmt.Errorf("store the analysis: %w; use --format json -o FILE to write it elsewhere", err)
+}
+
+// tables prints the study's tables of each input, of its analysis if there is one.
+func (a *app) tables(args []string, o analyzeOptions) error {
+	for _, arg := range args {
+		in, doc, err := a.reader(runtime.NumCPU()).Analyzed(arg, o.Key, nil)
+		if err != nil {
+			return err
+		}
+		err = a.toOutput(o.output, func(w io.Writer) error {
+			return a.writeTables(w, in, arg, doc, o.format)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeTables writes the study's tables in a format.
+func (a *app) writeTables(w io.Writer, in experiment.Input, arg string, doc *warmup.Document,
+	format string) error {
+	facts, err := report.FactsOf(a.fsys, in, arg, a.talk)
+	if err != nil {
+		return err
+	}
+	f := report.Format(format)
+	switch format {
+	case "csv":
+		return report.ResultCSV(w, doc, facts)
+	case "json":
+		return report.ResultJSON(w, doc, facts)
+	}
+	results, shares := report.ResultTable(doc, facts), report.ShareTable(doc)
+	if err := results.Write(w, f); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return err
+	}
+	return shares.Write(w, f)
+}
+
+// similarity reports how similar the executions of each key are.
+func (a *app) similarity(args []string, o analyzeOptions) error {
+	if o.format != "text" && o.format != "csv" && o.format != "json" {
+		return usageError(fmt.Errorf("--similarity has the formats text, csv and json, not %s", o.format))
+	}
+	look := func(d *dataset.Dataset) (*similarity.Document, error) {
+		return similarity.CompareKeys(d, o.Column, similarity.Options{Threshold: similarity.DefaultThreshold,
+			Frames: similarity.DefaultFrames, Alphabet: similarity.DefaultAlphabet,
+			Merge: similarity.DefaultMerge},
+			runtime.NumCPU())
+	}
+	return lookAtEach(a, args, o.Selection, look, printing[*similarity.Document]{
+		json: o.format == "json", csv: o.format == "csv", rows: report.SimilarityRows,
+		table: func(doc *similarity.Document) { report.SimilarityText(a.stdout, a.console().Width(), doc) },
+	}, func(doc *similarity.Document) int {
+		return count(doc.Keys, func(k similarity.KeyDocument) bool { return k.Averages != nil })
+	})
 }

@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/reading/experiment"
+	"krund/internal/reading/integrity"
 	"krund/internal/reading/summary"
 )
 
@@ -108,7 +110,7 @@ func (a *app) check(c *cobra.Command, args []string, o checkOptions) error {
 	if c.Flags().Changed("time") && o.time <= 0 {
 		return usageError(fmt.Errorf("--time must be positive, not %s", o.time))
 	}
-	ctx := contextOf(c)
+	ctx := c.Context()
 	switch {
 	case o.noise:
 		if len(args) > 0 {
@@ -151,4 +153,47 @@ func (a *app) checkConfig(ctx context.Context, c *cobra.Command, path string, o 
 		}
 	}
 	return err
+}
+
+func (a *app) checkData(arg string, o checkOptions) error {
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return err
+	}
+	r := integrity.Check(a.fsys, f.Directory,
+		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()),
+			Settings: doctor.Settings()})
+	err = a.answer(o.format, r.Document(f.Dir()), func() { a.console().Integrity(f.Dir(), r) })
+	if err == nil && len(r.Problems) > 0 {
+		return errFound
+	}
+	return err
+}
+
+// planLimit is the number of slots that the text shows without --all.
+const planLimit = 20
+
+// plan prints what would run.
+func (a *app) plan(c *cobra.Command, args []string, o checkOptions) error {
+	if len(args) == 0 {
+		return usageError(errors.New("--plan needs the experiment's configuration, NAME.toml"))
+	}
+	path := args[0]
+	cfg, err := experiment.ParseConfig(a.fsys, path, o.host)
+	if err != nil {
+		return err
+	}
+	p, err := summary.PlanOf(c.Context(), a.fsys, cfg, path)
+	if err != nil {
+		return err
+	}
+	limit := planLimit
+	if o.all || o.format == "json" {
+		limit = p.SlotsTotal
+	}
+	if o.format == "json" {
+		return a.console().PlanJSON(p, summary.PlanSlots(a.fsys, cfg, path), limit)
+	}
+	a.console().Plan(p, summary.PlanSlots(a.fsys, cfg, path), limit)
+	return nil
 }

@@ -117,7 +117,7 @@ func compareCommand(a *app) *cobra.Command {
 				return usageError(err)
 			}
 			if a.onHub(args) {
-				return a.compareOnHub(contextOf(c), args, o)
+				return a.compareOnHub(c.Context(), args, o)
 			}
 			return a.compare(args, o)
 		},
@@ -213,7 +213,7 @@ func (a *app) compare(args []string, o compareOptions) error {
 		sides, facts = append(sides, compare.Side{Doc: doc, Data: in.Data}), append(facts, of)
 	}
 	result, err := o.of(sides, facts)
-	if none := (*compare.NoGroupsError)(nil); errors.As(err, &none) && o.by != string(compare.ByRestart) {
+	if _, ok := errors.AsType[*compare.NoGroupsError](err); ok && o.by != string(compare.ByRestart) {
 		return usageError(fmt.Errorf("%s: %w", args[0], err))
 	} else if err != nil {
 		return err

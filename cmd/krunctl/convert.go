@@ -1,16 +1,23 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/boot/doctor"
 	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/exchange"
+	"krund/internal/exchange/krunconfig"
+	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 )
@@ -125,7 +132,7 @@ func (a *app) convert(c *cobra.Command, arg string, o convertOptions) error {
 		if err := only(c, "--to toml", "to output"); err != nil {
 			return err
 		}
-		return a.importConfig(contextOf(c), arg, o.output)
+		return a.importConfig(c.Context(), arg, o.output)
 	}
 	var err error
 	if o.from, o.too, err = exchange.ParseIterations(o.iterations); err != nil {
@@ -199,4 +206,94 @@ func (a *app) series(arg string, o convertOptions) error {
 			display.Count(d.Executions(), "process execution"))
 	}
 	return err
+}
+
+// export writes the records of an experiment as rows or as a trace.
+func (a *app) export(arg string, o convertOptions) error {
+	_, m, err := a.opened(arg, o.key)
+	if err != nil {
+		return err
+	}
+	records := m.Counting()
+	if o.allOutcomes {
+		records = m.Whole()
+	}
+	options := exchange.ExportOptions{
+		Outcome: o.allOutcomes, Columns: o.columns, From: o.from, To: o.too, JSON: o.to == toJSONL,
+	}
+	switch {
+	case o.to == toTrace:
+		return a.toOutput(o.output, func(w io.Writer) error { return exchange.WriteTrace(w, records) })
+	case o.rows == rowsEvents:
+		return a.toOutput(o.output, exchange.NewEventsExport(records, options).Write)
+	case o.rows == rowsExecutions:
+		return a.toOutput(o.output, exchange.NewExecutionsExport(records, options).Write)
+	case o.rows == rowsWide:
+		x, err := exchange.NewWideExport(records, options)
+		if err != nil {
+			return err
+		}
+		return a.toFiles(o.output, x)
+	}
+	x, err := exchange.NewLongExport(records, options)
+	if err != nil {
+		return err
+	}
+	return a.toOutput(o.output, x.Write)
+}
+
+// toFiles writes the files of warmup_stats: one for each VM and variant into the directory that -o
+// names, or the only one.
+func (a *app) toFiles(output string, x *exchange.WarmupCSV) error {
+	if durable.NamesDirectory(output) {
+		return x.WriteDirectory(a.fsys, output, func(file string, rows int) {
+			a.talk("%s: %s", file, display.Count(rows, "process execution"))
+		})
+	}
+	return a.toOutput(output, x.Write)
+}
+
+// importConfig converts a configuration of Krun; output "" is standard output.
+func (a *app) importConfig(ctx context.Context, name, output string) error {
+	output = cmp.Or(output, "-")
+	if in, err := os.Stat(name); err == nil {
+		if out, err := os.Stat(output); err == nil && os.SameFile(in, out) {
+			return usageError(fmt.Errorf("-o %s is the configuration of Krun; name another file", output))
+		}
+	}
+	if isRegular(output) {
+		return usageError(fmt.Errorf("%s exists; name another file, or remove it", output))
+	}
+	converted, err := krunconfig.ConvertFile(ctx, name, a.host)
+	if err != nil {
+		return err
+	}
+	if err := a.toText(output, []byte(converted.TOML)); err != nil {
+		return err
+	}
+	for _, left := range converted.Left {
+		a.talk("%s: %s", name, left)
+	}
+	var mistakes config.Errors
+	if isStdout(output) || durable.IsDescriptor(output) { // the experiment has the name of its file
+		output = strings.TrimSuffix(filepath.Base(name), ".krun") + ".toml"
+	}
+	if _, err := config.Parse(output, []byte(converted.TOML), a.host, doctor.Settings()); errors.As(err,
+		&mistakes) {
+		a.talk("what was converted needs corrections:\n%s", mistakes.Error())
+	}
+	return nil
+}
+
+// convertKrunCommand is the process that importConfig starts.
+func convertKrunCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    krunconfig.Command + " NAME HOST",
+		Short:  "Convert the configuration of Krun on standard input, with bounded memory (internal)",
+		Hidden: true,
+		Args:   arguments(2, 2, "a name and a host"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return krunconfig.Worker(args[0], args[1], a.stdin, a.stdout)
+		},
+	}
 }

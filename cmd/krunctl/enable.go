@@ -77,7 +77,7 @@ func enableCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "enable NAME.toml", Short: "Make an experiment start at every boot until it is done",
 		Long: enableHelp, Args: arguments(1, 1, "the experiment's configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.enable(contextOf(c), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error { return a.enable(c.Context(), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.start, "start", false, "start now, not at the next boot")
 	c.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
@@ -93,20 +93,12 @@ func disableCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "disable NAME|NAME.toml", Short: "Make the next boots ordinary ones", Long: disableHelp,
 		Args: arguments(1, 1, "the experiment's name or configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.disable(contextOf(c), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error { return a.disable(c.Context(), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.stop, "stop", false, "also stop a running krund")
 	c.Flags().StringVar(&o.root, "root", "",
 		"remove below this directory instead of /, and do not notify systemd")
 	return c
-}
-
-// contextOf returns the command's context, or the background.
-func contextOf(c *cobra.Command) context.Context {
-	if ctx := c.Context(); ctx != nil {
-		return ctx
-	}
-	return context.Background()
 }
 
 func (a *app) installer(root string) (autostart.Installer, error) {

@@ -60,7 +60,7 @@ func holdCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "hold DIR|NAME.toml", Short: "Make the next boots ordinary ones, until resume",
 		Long: holdHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.hold(contextOf(c), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return a.hold(c.Context(), args[0]) },
 	}
 }
 
@@ -68,7 +68,7 @@ func resumeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "resume DIR|NAME.toml", Short: "End a hold: krund continues at the next boot",
 		Long: resumeHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.resume(contextOf(c), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return a.resume(c.Context(), args[0]) },
 	}
 }
 

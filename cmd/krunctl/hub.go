@@ -71,7 +71,7 @@ func waitCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			state, err := a.hubSession(client, sysroot.RealClock{}).Await(contextOf(c), args[0], timeout)
+			state, err := a.hubSession(client, sysroot.RealClock{}).Await(c.Context(), args[0], timeout)
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func requestCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return client.Request(contextOf(c), args[1], args[0])
+			return client.Request(c.Context(), args[1], args[0])
 		},
 	}
 	return c
@@ -132,7 +132,7 @@ func getCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text, err := client.Get(contextOf(c), args[0])
+			text, err := client.Get(c.Context(), args[0])
 			if err != nil {
 				return err
 			}

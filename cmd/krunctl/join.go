@@ -47,7 +47,7 @@ func joinCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "join URL", Short: "Register this machine with a hub", Long: joinHelp,
 		Args: arguments(1, 1, "the address of the hub"),
-		RunE: func(c *cobra.Command, args []string) error { return a.join(contextOf(c), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error { return a.join(c.Context(), args[0], o) },
 	}
 	c.Flags().StringVar(&o.tokenFile, "token-file", "", "file with the token to join; - is standard input")
 	c.Flags().StringVar(&o.token, "token", "", "the token itself, which other users can see meanwhile")
@@ -74,9 +74,7 @@ func (a *app) join(ctx context.Context, address string, o joinOptions) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if o.name == "" {
-		o.name = a.host
-	}
+	o.name = cmp.Or(o.name, a.host)
 	request := api.JoinRequest{Name: o.name, Pool: o.pool, Replace: o.replace}
 	before, err := joined.Load(a.fsys, a.hubFile)
 	known := err == nil

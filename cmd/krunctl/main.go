@@ -60,14 +60,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		state:    joined.StateDirectory,
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
-		measure:  proveHost,
-		krund:    startKrund,
+		measure: func(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof, error) {
+			return probe.Prove(ctx, h, sysroot.RealClock{}, cpus, d)
+		},
+		krund: startKrund,
 	}, args, stdout)
-}
-
-// proveHost measures this machine.
-func proveHost(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof, error) {
-	return probe.Prove(ctx, h, sysroot.RealClock{}, cpus, d)
 }
 
 // runIn is run in a given environment.

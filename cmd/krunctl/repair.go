@@ -65,7 +65,7 @@ func repairCommand(a *app) *cobra.Command {
 			if err := only(c, "--machine", "machine keep-account"); err != nil {
 				return err
 			}
-			return a.restore(contextOf(c), args[0], o.keepAccount)
+			return a.restore(c.Context(), args[0], o.keepAccount)
 		},
 	}
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only print what would be done")

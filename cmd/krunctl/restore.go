@@ -30,8 +30,8 @@ func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 		}
 		err = errors.Join(errors.New("changes may be missing from the journal"), err)
 	}
-	if !hasCopy || isTaken(err) {
-		return err
+	if locked, ok := errors.AsType[*directory.LockedError](err); !hasCopy || ok && locked.Stranger == "" {
+		return err // without a copy, or another krund works on it, which restores the machine itself
 	}
 	a.talk("krunctl: %v", err)
 	a.talk("krunctl: using the copy of the journal in %s", spare)
@@ -39,12 +39,6 @@ func (a *app) restore(ctx context.Context, arg string, keepAccount bool) error {
 		return err
 	}
 	return errFound
-}
-
-// isTaken reports whether another krund works on the experiment, which restores the machine itself.
-func isTaken(err error) bool {
-	locked, ok := errors.AsType[*directory.LockedError](err)
-	return ok && locked.Stranger == ""
 }
 
 // openToRestore opens the experiment as krund does, and locks it. A directory that other users can

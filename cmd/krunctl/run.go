@@ -65,7 +65,7 @@ func startKrund(args []string, wait bool) error {
 	c := exec.Command(path, args...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err = c.Run()
-	if status := (*exec.ExitError)(nil); errors.As(err, &status) {
+	if status, ok := errors.AsType[*exec.ExitError](err); ok {
 		return krundError(status.ExitCode())
 	}
 	return err

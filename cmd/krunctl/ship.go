@@ -63,9 +63,9 @@ func shipCommand(a *app) *cobra.Command {
 		Args: arguments(0, 1, "an experiment's directory or configuration, or nothing"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.shipIdle(contextOf(c))
+				return a.shipIdle(c.Context())
 			}
-			return a.shipOne(contextOf(c), args[0], false, brief)
+			return a.shipOne(c.Context(), args[0], false, brief)
 		},
 	}
 	c.Flags().BoolVar(&brief, "brief", false, "")

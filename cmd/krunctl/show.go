@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/display"
 	"krund/internal/durable"
+	"krund/internal/execution/verdict"
+	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
@@ -151,5 +154,115 @@ func (a *app) record(args []string, o showOptions) error {
 		a.print("\n")
 		a.console().Series(rec)
 	}
+	return nil
+}
+
+// summary prints a row for each key.
+func (a *app) summary(arg string, o showOptions) error {
+	pattern, err := experiment.ParsePattern(o.key)
+	if err != nil {
+		return err
+	}
+	doc, err := a.summaryOf(arg, pattern)
+	if err != nil {
+		return err
+	}
+	return a.answer(o.format, doc, func() { a.console().Summary(doc.Keys) })
+}
+
+func (a *app) summaryOf(arg string, pattern *key.Pattern) (summary.Document, error) {
+	if _, err := a.fsys.Lstat(arg); err == nil && !strings.HasSuffix(arg, ".krun") &&
+		!a.reader(1).IsExperiment(arg) {
+		return summary.OfFile(a.reader(1), arg, pattern)
+	}
+	f, err := experiment.Open(a.fsys, arg)
+	if err != nil {
+		return summary.Document{}, err
+	}
+	m, err := a.records(f, pattern)
+	if err != nil {
+		return summary.Document{}, err
+	}
+	return summary.OfExperiment(f, m, pattern, a.talk)
+}
+
+// startup prints how long each VM takes to start.
+func (a *app) startup(arg string, o showOptions) error {
+	f, m, err := a.opened(arg, o.key)
+	if err != nil {
+		return err
+	}
+	doc, err := summary.StartupOf(f.Dir(), m, summary.By(o.by))
+	switch {
+	case err != nil:
+		return err
+	case o.format == "json":
+		return a.printJSON(doc)
+	case len(doc.Rows) == 0:
+		return errors.New("no record counts yet; `krunctl status` shows how far the experiment is")
+	}
+	a.console().Startup(doc)
+	return nil
+}
+
+// counted checks the counters of an experiment.
+func (a *app) counted(arg string, o showOptions) error {
+	f, m, err := a.opened(arg, o.key)
+	if err != nil {
+		return err
+	}
+	doc := summary.NewCounters(f.Dir())
+	limits, known := verdict.CounterLimits{}, false
+	for rec := range m.Whole() {
+		if !known {
+			limits, known = summary.LimitsOf(f, rec.Host, a.talk), true
+		}
+		doc.Add(rec, limits)
+	}
+	doc.Tolerance, doc.Threshold, doc.Damaged = limits.Tolerance, limits.BusyThreshold, m.Damaged
+	err = a.answer(o.format, doc, func() { a.console().Counters(doc) })
+	switch {
+	case err != nil:
+		return err
+	case len(doc.Violating) > 0:
+		return errFound
+	}
+	return doc.Err()
+}
+
+// calibrate suggests limits.
+func (a *app) calibrate(arg string, o showOptions) error {
+	if o.idle == "" || o.busy == "" {
+		return usageError(errors.New("a calibration needs both --idle and --busy"))
+	}
+	idle, err := summary.ParseSelection(o.idle)
+	if err != nil {
+		return usageError(fmt.Errorf("--idle: %w", err))
+	}
+	busy, err := summary.ParseSelection(o.busy)
+	if err != nil {
+		return usageError(fmt.Errorf("--busy: %w", err))
+	}
+	f, m, err := a.opened(arg, "")
+	if err != nil {
+		return err
+	}
+	doc, err := summary.Calibrate(m.Whole(), idle, busy)
+	if _, ok := errors.AsType[*summary.NothingSelectedError](err); ok {
+		return fmt.Errorf(
+			"%w; `krunctl show %s` lists the keys, `krunctl show` prints the counters of a record",
+			err, display.ShellPath(f.Dir()))
+	}
+	if err != nil {
+		return err
+	}
+	doc.Directory = f.Dir()
+	if o.format == "json" {
+		return a.printJSON(doc)
+	}
+	a.print("# from %s of %s idle and %s of %s busy\n",
+		display.Count(doc.Idle.Iterations, "iteration"), display.Count(doc.Idle.Records, "record"),
+		display.Count(doc.Busy.Iterations, "iteration"), display.Count(doc.Busy.Records, "record"))
+	a.print("[verdict]\nratio_tolerance = %v\nbusy_threshold = %.1f\n", doc.Tolerance, doc.Threshold)
 	return nil
 }

@@ -34,7 +34,7 @@ func stopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "stop DIR|NAME.toml", Short: "End an experiment after the running execution", Long: stopHelp,
 		Args: arguments(1, 1, "the experiment's directory or configuration"),
-		RunE: func(c *cobra.Command, args []string) error { return a.stop(contextOf(c), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return a.stop(c.Context(), args[0]) },
 	}
 }
 

@@ -59,7 +59,7 @@ func submitCommand(a *app) *cobra.Command {
 		Use: "submit NAME.toml --to MACHINE|POOL", Short: "Send an experiment to a hub", Long: submitHelp,
 		Args: arguments(1, 1, "the experiment's configuration"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.submit(contextOf(c), args[0], o, sysroot.RealClock{})
+			return a.submit(c.Context(), args[0], o, sysroot.RealClock{})
 		},
 	}
 	f := c.Flags()

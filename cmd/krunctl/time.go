@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -109,7 +110,7 @@ func timeCommand(a *app) *cobra.Command {
 			if !signal.Ignored(syscall.SIGHUP) { // as after nohup, for the commands, too
 				ends = append(ends, syscall.SIGHUP)
 			}
-			ctx, stop := signal.NotifyContext(contextOf(c), ends...)
+			ctx, stop := signal.NotifyContext(c.Context(), ends...)
 			defer stop()
 			return a.time(ctx, args, o)
 		},
@@ -318,4 +319,44 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 		return errFound
 	}
 	return nil
+}
+
+// valuesOf are the options that hyperfine's users write with several values.
+var valuesOf = map[string]int{"-P": 3, "--parameter-scan": 3, "-L": 2, "--parameter-list": 2}
+
+// joinValues turns "-P n 1 4" of `krunctl time` into "-P=n 1 4": a flag of package pflag has one
+// value.
+func joinValues(args []string) []string {
+	if len(args) == 0 || args[0] != "time" {
+		return args
+	}
+	var joined []string
+	for i := 0; i < len(args); i++ {
+		n, ok := valuesOf[args[i]]
+		switch {
+		case args[i] == "--":
+			return append(joined, args[i:]...)
+		case ok && i+n < len(args):
+			joined = append(joined, args[i]+"="+strings.Join(args[i+1:i+1+n], " "))
+			i += n
+		default:
+			joined = append(joined, args[i])
+		}
+	}
+	return joined
+}
+
+// timeFlagError adds to the error of an unknown flag how a command with options is written:
+// `krunctl time ls -l` has none in quotes.
+func timeFlagError(c *cobra.Command, err error) error {
+	words, unknown := c.Flags().Args(), (*pflag.NotExistError)(nil)
+	if errors.As(err, &unknown) && len(words) > 0 && trial.SingleWords(words) {
+		flag := "--" + unknown.GetSpecifiedName()
+		if s := unknown.GetSpecifiedShortnames(); s != "" {
+			flag = "-" + s
+		}
+		err = fmt.Errorf("%w; if it belongs to %s, quote the command: %s", err, words[0],
+			trial.Quoted(append(slices.Clone(words), flag)))
+	}
+	return c.Parent().FlagErrorFunc()(c, err)
 }

@@ -181,7 +181,7 @@ func readUOpTime(file durable.File) (*optimize.Suite, error) {
 		return nil, nil //nolint:nilnil // another format is no error
 	}
 	s, err := ReadUOpTime(in)
-	if size := (*durable.UnpackError)(nil); errors.As(err, &size) {
+	if size, ok := errors.AsType[*durable.UnpackError](err); ok {
 		return nil, fmt.Errorf(
 			"read the results: %w; if you trust it, unpack it (gzip -d) and name the result", size)
 	}

@@ -65,7 +65,7 @@ func (t *table) each(row func(cells []string) error) error {
 
 // unread distinguishes an error of the table from one of reading the file.
 func (t *table) unread(err error) error {
-	if syntax := (*csv.ParseError)(nil); errors.As(err, &syntax) {
+	if _, ok := errors.AsType[*csv.ParseError](err); ok {
 		return t.wrong(err)
 	}
 	return fmt.Errorf("read %s: %w", t.what, err)

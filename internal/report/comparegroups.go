@@ -40,7 +40,7 @@ func (in *Input) Compare() error {
 	compared := func(c compare.Choice) (*compare.Result, error) {
 		side := compare.Side{Doc: in.Document, Data: in.Data}
 		r, err := Grouped(c, compare.Options{}, []compare.Side{side}, []*Facts{in.Facts})
-		if none := (*compare.NoGroupsError)(nil); errors.As(err, &none) {
+		if _, ok := errors.AsType[*compare.NoGroupsError](err); ok {
 			return nil, nil
 		}
 		return r, err

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/results"
 )
@@ -101,14 +103,8 @@ func eventsOf(r *results.Record) []MachineEvent {
 	for _, text := range r.Process.Findings {
 		list = append(list, MachineEvent{At: math.NaN(), Kind: OtherEvent, Text: text})
 	}
-	slices.SortStableFunc(list, func(a, b MachineEvent) int {
-		switch {
-		case a.At < b.At || a.Placed() && !b.Placed():
-			return -1
-		case a.At > b.At || !a.Placed() && b.Placed():
-			return 1
-		}
-		return 0
+	slices.SortStableFunc(list, func(a, b MachineEvent) int { // a NaN is the lowest number of all
+		return cmp.Or(arith.One(b.Placed())-arith.One(a.Placed()), cmp.Compare(a.At, b.At))
 	})
 	return list
 }

@@ -63,11 +63,9 @@ func (in *Input) failures() (list []Failure, total int) {
 
 func (f *Failure) add(k FailedKey) {
 	f.Count += k.Count
-	for i := range f.Keys {
-		if f.Keys[i].Index == k.Index {
-			f.Keys[i].Count += k.Count
-			return
-		}
+	if i := slices.IndexFunc(f.Keys, func(of FailedKey) bool { return of.Index == k.Index }); i >= 0 {
+		f.Keys[i].Count += k.Count
+		return
 	}
 	f.Keys = append(f.Keys, k)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -87,10 +88,7 @@ func htmlThumbnail(h *Thumbnail, what string, text func(float64) string) templat
 	if h == nil {
 		return ""
 	}
-	most := 0
-	for _, n := range h.Counts {
-		most = max(most, n)
-	}
+	most := slices.Max(h.Counts[:])
 	label := fmt.Sprintf("%s of executions from %s to %s: %v", what, text(h.Low),
 		text(h.High), h.Counts)
 	svg := fmt.Sprintf(

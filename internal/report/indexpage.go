@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -65,8 +66,8 @@ func machineViews(doc *warmup.Document, facts *Facts) []machineView {
 func (s *site) index() error {
 	doc, facts := s.in.Document, s.in.Facts
 	p := indexPage{
-		Input: s.in, Title: doc.Source.Experiment, Iterations: iterations(doc), When: facts.when(),
-		On:         machineViews(doc, facts),
+		Input: s.in, Title: cmp.Or(doc.Source.Experiment, doc.Source.Name, "Results"),
+		Iterations: iterations(doc), When: facts.when(), On: machineViews(doc, facts),
 		Confidence: percentText(doc.Parameters.Confidence),
 		Rows:       Rows(doc), Shares: ClassRows(doc), Weaknesses: weaknesses(doc, facts),
 	}
@@ -75,12 +76,6 @@ func (s *site) index() error {
 	}
 	p.Why = s.in.whyRows(p.Rows)
 	p.Failures, p.Failed = s.in.failures()
-	if p.Title == "" {
-		p.Title = doc.Source.Name
-	}
-	if p.Title == "" {
-		p.Title = "Results"
-	}
 	p.Pairs, p.Analysed = classified(doc)
 	if err := s.chart(&p); err != nil {
 		return err
@@ -90,26 +85,18 @@ func (s *site) index() error {
 
 // iterations returns the number of iterations of all analyzed executions, or its range.
 func iterations(doc *warmup.Document) string {
-	low, high := 0, 0
+	var all span
 	for i := range doc.Pairs {
-		for j := range doc.Pairs[i].Executions {
-			e := &doc.Pairs[i].Executions[j]
-			if e.Status != warmup.Analysed {
-				continue
+		for _, e := range doc.Pairs[i].Executions {
+			if e.Status == warmup.Analysed {
+				all.add(e.Iterations)
 			}
-			if low == 0 || e.Iterations < low {
-				low = e.Iterations
-			}
-			high = max(high, e.Iterations)
 		}
 	}
-	switch {
-	case high == 0:
+	if all.high == 0 {
 		return ""
-	case low == high:
-		return fmt.Sprint(high)
 	}
-	return fmt.Sprintf("%d to %d", low, high)
+	return all.String()
 }
 
 // when is the time of the measurements.

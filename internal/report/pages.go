@@ -46,7 +46,7 @@ func WriteSite(fsys durable.FS, dir string, in Input) (Size, error) {
 	if err := mayWrite(fsys, dir); err != nil {
 		return Size{}, err
 	}
-	p := newPageDirectory(fsys, dir)
+	p := &pageDirectory{fsys: fsys, dir: dir}
 	size, err := Site(p, in)
 	if err == nil {
 		err = p.finish()
@@ -76,13 +76,14 @@ func mayWrite(fsys durable.FS, dir string) error {
 	return nil
 }
 
-func newPageDirectory(fsys durable.FS, dir string) *pageDirectory {
-	return &pageDirectory{fsys: fsys, dir: dir}
-}
-
 // Create creates a file and its directory.
 func (p *pageDirectory) Create(name string) (io.WriteCloser, error) {
-	f, err := p.create(p.path(name) + unfinished)
+	file := p.path(name) + unfinished
+	if err := durable.MkdirAll(p.fsys, filepath.Dir(file)); err != nil {
+		return nil, err
+	}
+	const usual = 0o644
+	f, err := p.fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usual)
 	if err != nil {
 		return nil, err
 	}
@@ -226,13 +227,4 @@ func (p *pageDirectory) sweep() error {
 		}
 	}
 	return errors.Join(problems...)
-}
-
-// create creates a file in a directory, which it creates if necessary.
-func (p *pageDirectory) create(file string) (durable.File, error) {
-	if err := durable.MkdirAll(p.fsys, filepath.Dir(file)); err != nil {
-		return nil, err
-	}
-	const usual = 0o644
-	return p.fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usual)
 }

@@ -18,7 +18,7 @@ import (
 
 // makeReport writes files with a text each as a report does, index.html last.
 func makeReport(fsys durable.FS, text string, names ...string) error {
-	p := newPageDirectory(fsys, "/report")
+	p := &pageDirectory{fsys: fsys, dir: "/report"}
 	for _, name := range append(names, "index.html") {
 		f, err := p.Create(name)
 		if err != nil {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -19,6 +20,7 @@ type Panel struct {
 	Values []float64
 	Span   Span // from 0; of the cores of a counter the same, as in the study's Figure 2
 	Core   int  // processor, or dataset.NoCore
+	sum    float64
 }
 
 // title names the panel with its unit: "gc (ms)", "cycles (G), core 3".
@@ -70,7 +72,6 @@ func isSet(v int64) bool { return v != 0 && v != dataset.MissingInt }
 
 func panelsOf(columns []dataset.Column, name string, most int) []Panel {
 	var list []Panel
-	var sums []float64
 	top := 0.0
 	for i := range columns {
 		c := &columns[i]
@@ -84,16 +85,15 @@ func panelsOf(columns []dataset.Column, name string, most int) []Panel {
 		if c.Core != dataset.NoCore {
 			p.Note = fmt.Sprintf(", core %d", c.Core)
 		}
-		sum := 0.0
 		for _, v := range p.Values {
 			if v > 0 { // and no NaN
-				sum += v
+				p.sum += v
 				top = max(top, v)
 			}
 		}
-		list, sums = append(list, p), append(sums, sum)
+		list = append(list, p)
 	}
-	list = busiest(list, sums, most)
+	list = busiest(list, most)
 	if top == 0 || math.IsInf(top, 0) {
 		top = 1
 	}
@@ -104,27 +104,11 @@ func panelsOf(columns []dataset.Column, name string, most int) []Panel {
 }
 
 // busiest returns the panels with the highest sums, ordered by core.
-func busiest(list []Panel, sums []float64, most int) []Panel {
+func busiest(list []Panel, most int) []Panel {
 	all := len(list)
 	if all > most {
-		order := make([]int, all)
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			switch {
-			case sums[a] > sums[b]:
-				return -1
-			case sums[a] < sums[b]:
-				return 1
-			}
-			return 0
-		})
-		kept := make([]Panel, most)
-		for i := range kept {
-			kept[i] = list[order[i]]
-		}
-		list = kept
+		slices.SortStableFunc(list, func(a, b Panel) int { return cmp.Compare(b.sum, a.sum) })
+		list = list[:most]
 	}
 	slices.SortStableFunc(list, func(a, b Panel) int { return a.Core - b.Core })
 	if all > most && most > 0 {

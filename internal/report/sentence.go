@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
@@ -19,12 +20,7 @@ func compareAnswers(r *compare.Result) []string {
 		return []string{"Nothing was compared"}
 	}
 	list := r.Summaries()
-	untold := func(s compare.Summary) int {
-		if s.Alone+s.CannotTell == s.Keys {
-			return 1
-		}
-		return 0
-	}
+	untold := func(s compare.Summary) int { return arith.One(s.Alone+s.CannotTell == s.Keys) }
 	slices.SortStableFunc(list, func(a, b compare.Summary) int {
 		return cmp.Or(untold(a)-untold(b), cmp.Compare(a.Ratio, b.Ratio))
 	})

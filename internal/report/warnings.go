@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -137,9 +138,8 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 	}
 	if a, b := strings.Join(before.unfit(), ", "), strings.Join(after.unfit(), ", "); a != b {
 		list = append(list, warmup.Warning{Code: "differs",
-			Text: fmt.Sprintf(
-				"controls not as wanted are %s before and %s after; measure both under the same", orNone(a),
-				orNone(b))})
+			Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the same",
+				cmp.Or(a, "none"), cmp.Or(b, "none"))})
 	}
 	return list
 }
@@ -175,11 +175,4 @@ func (f *Facts) value(name string) string {
 		return v
 	}
 	return value(f.Fingerprint, name)
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
 }

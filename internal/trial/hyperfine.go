@@ -2,12 +2,14 @@ package trial
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -98,14 +100,8 @@ func (a Answer) HyperfineCSV() ([]byte, error) {
 // Sort orders the subjects by their mean and the comparisons by their ratio, or leaves both in the
 // order of the arguments.
 func (a *Answer) Sort(byMean bool) {
-	less := func(x, y float64) int {
-		switch {
-		case x < y, math.IsNaN(y) && !math.IsNaN(x):
-			return -1
-		case x > y, math.IsNaN(x) && !math.IsNaN(y):
-			return 1
-		}
-		return 0
+	less := func(x, y float64) int { // NaN comes last
+		return cmp.Or(arith.One(math.IsNaN(x))-arith.One(math.IsNaN(y)), cmp.Compare(x, y))
 	}
 	if byMean {
 		slices.SortStableFunc(a.Subjects, func(x, y Result) int {

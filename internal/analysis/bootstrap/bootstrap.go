@@ -24,6 +24,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -212,9 +213,7 @@ func interval(means []float64, o Options) Interval {
 func indexes(n int, o Options) (lower, upper int) {
 	const million = 1000000
 	confidence := o.Confidence
-	if confidence == 0 {
-		confidence = DefaultConfidence
-	}
+	confidence = cmp.Or(confidence, DefaultConfidence)
 	count, exclude := int64(n), int64(math.Round((1-confidence)/2*million))
 	lower = int(exclude * count / million)
 	if o.Exact {

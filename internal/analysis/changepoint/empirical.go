@@ -1,6 +1,7 @@
 package changepoint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -24,9 +25,7 @@ type empiricalCost struct {
 }
 
 func newEmpirical(series []float64, quantiles int) (*empiricalCost, error) {
-	if quantiles == 0 {
-		quantiles = DefaultQuantiles
-	}
+	quantiles = cmp.Or(quantiles, DefaultQuantiles)
 	if quantiles < 1 {
 		return nil, fmt.Errorf("%d quantiles: %w", quantiles, ErrOptions)
 	}

@@ -1,6 +1,9 @@
 package changepoint
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Knee finds the penalty beyond which a larger penalty no longer reduces the number of changepoints
 // much: the elbow of a convex decreasing curve by the Kneedle method (Satopää et al. 2011), as the
@@ -20,7 +23,7 @@ func Knee(points []PenaltyPoint) (penalty float64, ok bool) {
 	}
 	xs := unitInterval(x)
 	d := unitInterval(y)
-	top := maximum(d)
+	top := slices.Max(d)
 	for i := range d {
 		d[i] = top - d[i] - xs[i]
 	}
@@ -73,12 +76,4 @@ func unitInterval(values []float64) []float64 {
 		scaled[i] = (v - low) / (high - low)
 	}
 	return scaled
-}
-
-func maximum(values []float64) float64 {
-	m := math.Inf(-1)
-	for _, v := range values {
-		m = max(m, v)
-	}
-	return m
 }

@@ -14,6 +14,7 @@
 package compare
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -66,18 +67,10 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Confidence == 0 {
-		o.Confidence = DefaultConfidence
-	}
-	if o.Margin == 0 {
-		o.Margin = DefaultMargin
-	}
-	if o.Correction == "" {
-		o.Correction = Holm
-	}
-	if o.FirstIterations == 0 {
-		o.FirstIterations = DefaultFirstIterations
-	}
+	o.Confidence = cmp.Or(o.Confidence, DefaultConfidence)
+	o.Margin = cmp.Or(o.Margin, DefaultMargin)
+	o.Correction = cmp.Or(o.Correction, Holm)
+	o.FirstIterations = cmp.Or(o.FirstIterations, DefaultFirstIterations)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 
 	"gonum.org/v1/gonum/integrate/quad"
@@ -91,9 +92,7 @@ func newNoncentral(freedom float64) noncentral {
 	var d noncentral
 	for i := range steps + 1 {
 		s := low + step*float64(i)
-		if s == 0 {
-			s = math.SmallestNonzeroFloat64
-		}
+		s = cmp.Or(s, math.SmallestNonzeroFloat64)
 		weight := 2 + 2*float64(i%2)
 		if i == 0 || i == steps {
 			weight = 1

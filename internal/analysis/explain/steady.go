@@ -93,21 +93,11 @@ func (st *Steady) text(compiles, deopts, codes bool) string {
 	add(compiles, st.LastCompile, "last compilation", "no compilation")
 	add(deopts, st.LastDeopt, "last deoptimization", "no deoptimization")
 	add(codes, st.LastCode, "code cache last flushed or full", "")
-	list = deleteEmpty(list)
+	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
 	if len(list) == 0 {
 		return text + "; the VM has not reported any compilation"
 	}
 	return text + "; the VM: " + strings.Join(list, ", ")
-}
-
-func deleteEmpty(list []string) []string {
-	var kept []string
-	for _, s := range list {
-		if s != "" {
-			kept = append(kept, s)
-		}
-	}
-	return kept
 }
 
 // warn adds the disagreements.

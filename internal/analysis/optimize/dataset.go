@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -52,9 +53,7 @@ func inward(p Position) Position { return Position{p[1], p[2], 1} }
 // FromDatasets combines several runs of an experiment, which become the outermost level, into one
 // suite. Otherwise it works like FromDataset.
 func FromDatasets(runs []*dataset.Dataset, r Reading) (*Suite, error) {
-	if r.Column == "" {
-		r.Column = dataset.Wall
-	}
+	r.Column = cmp.Or(r.Column, dataset.Wall)
 	s := &Suite{Levels: []Level{SuiteRuns(), Executions(), Iterations()}}
 	at := map[string]int{}
 	for run, d := range runs {
@@ -76,9 +75,7 @@ func FromDatasets(runs []*dataset.Dataset, r Reading) (*Suite, error) {
 			if err != nil {
 				return nil, err
 			}
-			if s.Unit == "" {
-				s.Unit = unit
-			}
+			s.Unit = cmp.Or(s.Unit, unit)
 		}
 	}
 	for i := range s.Benchmarks {

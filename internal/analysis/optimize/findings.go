@@ -59,8 +59,7 @@ func (f *Findings) FindChanges(versions []*Suite, limit float64) error {
 		if err != nil {
 			return err
 		}
-		rates := Sum(changes)
-		s.Rates = &rates
+		s.Rates = new(Sum(changes))
 		if i == 0 {
 			f.Changes = changes
 		}

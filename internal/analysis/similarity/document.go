@@ -112,8 +112,7 @@ func newKeyDocument(s *warmup.KeySeries, r *Result) KeyDocument {
 	if r.Same == nil {
 		return k
 	}
-	averages := newMeasures(r.Averages)
-	k.Averages = &averages
+	k.Averages = new(newMeasures(r.Averages))
 	for i, m := range r.ByRun {
 		k.ByRun = append(k.ByRun, ExecutionDocument{s.Numbers[i], newMeasures(m)})
 		for j := i + 1; j < len(s.Numbers); j++ {

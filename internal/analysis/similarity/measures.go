@@ -1,6 +1,7 @@
 package similarity
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -27,18 +28,10 @@ const (
 )
 
 func (s Options) filled() Options {
-	if s.Threshold == 0 {
-		s.Threshold = DefaultThreshold
-	}
-	if s.Frames == 0 {
-		s.Frames = DefaultFrames
-	}
-	if s.Alphabet == 0 {
-		s.Alphabet = DefaultAlphabet
-	}
-	if s.Merge == 0 {
-		s.Merge = DefaultMerge
-	}
+	s.Threshold = cmp.Or(s.Threshold, DefaultThreshold)
+	s.Frames = cmp.Or(s.Frames, DefaultFrames)
+	s.Alphabet = cmp.Or(s.Alphabet, DefaultAlphabet)
+	s.Merge = cmp.Or(s.Merge, DefaultMerge)
 	return s
 }
 

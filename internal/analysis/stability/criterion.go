@@ -1,6 +1,7 @@
 package stability
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -105,15 +106,9 @@ type Rule struct {
 }
 
 func (r Rule) filled() Rule {
-	if r.Profile == "" {
-		r.Profile = Recommended
-	}
-	if r.Threshold == 0 {
-		r.Threshold = r.Criterion.Threshold()
-	}
-	if r.Window == 0 {
-		r.Window = DefaultWindow
-	}
+	r.Profile = cmp.Or(r.Profile, Recommended)
+	r.Threshold = cmp.Or(r.Threshold, r.Criterion.Threshold())
+	r.Window = cmp.Or(r.Window, DefaultWindow)
 	return r
 }
 

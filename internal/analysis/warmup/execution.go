@@ -125,8 +125,7 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 	}
 	r.Georges = georges(s.values, georgesWindow, georgesThreshold)
 	if len(s.cycles) > 0 {
-		cores := findMigrations(s.cores, s.cycles)
-		r.Cores = &cores
+		r.Cores = new(findMigrations(s.cores, s.cycles))
 	}
 	return r
 }

@@ -206,8 +206,7 @@ func sameLength(executions []Execution) *int {
 		if n != nil && *n != e.Iterations {
 			return nil
 		}
-		length := e.Iterations
-		n = &length
+		n = new(e.Iterations)
 	}
 	return n
 }

@@ -100,12 +100,8 @@ func longestExecution(doc *Document) int {
 }
 
 func (o *ShorterOptions) fill(doc *Document) {
-	if o.Samples == 0 {
-		o.Samples = 1000
-	}
-	if o.Resamples == 0 {
-		o.Resamples = 10000
-	}
+	o.Samples = cmp.Or(o.Samples, 1000)
+	o.Resamples = cmp.Or(o.Resamples, 10000)
 	if o.Percents == nil {
 		for p := 5.0; p < 100; p += 5 {
 			o.Percents = append(o.Percents, p)

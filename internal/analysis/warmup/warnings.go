@@ -173,14 +173,14 @@ func countWeak(w *prepared, p Parameters) weak {
 			continue
 		}
 		c.short += arith.One(e.Iterations < fewIterations)
-		c.dependent += arith.One(anySegment(e, func(s *Segment) bool { return s.Dependent }))
+		c.dependent += arith.One(slices.ContainsFunc(e.Segments, func(s Segment) bool { return s.Dependent }))
 		if w.series[i].unit == dataset.Seconds {
-			c.zero += arith.One(hasZero(w.series[i].values))
+			c.zero += arith.One(slices.Contains(w.series[i].values, 0))
 		}
 		if p.Mode == classify.Paper {
 			c.below += arith.One(!p.Delta.Percent && e.Segments[len(e.Segments)-1].Mean < p.Delta.Value &&
 				w.series[i].unit == dataset.Seconds)
-			c.rounded += arith.One(len(e.Segments) > 1 && anySegment(e, func(s *Segment) bool {
+			c.rounded += arith.One(len(e.Segments) > 1 && slices.ContainsFunc(e.Segments, func(s Segment) bool {
 				return s.Variance < s.Mean*s.Mean*roundingVariance
 			}))
 		}
@@ -197,24 +197,6 @@ func longest(executions []Execution) int {
 	return n
 }
 
-func anySegment(e *Execution, has func(*Segment) bool) bool {
-	for i := range e.Segments {
-		if has(&e.Segments[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-func hasZero(values []float64) bool {
-	for _, v := range values {
-		if v == 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // documentWarnings lists the circumstances that concern every pair.
 func documentWarnings(d *Document, problems []string) []Warning {
 	list := []Warning{}
@@ -226,9 +208,7 @@ func documentWarnings(d *Document, problems []string) []Warning {
 	}
 	if d.Parameters.Mode == classify.Paper && d.Unit != dataset.Seconds && len(d.Pairs) > 0 {
 		unit := d.Unit
-		if unit == "" {
-			unit = "a count"
-		}
+		unit = cmp.Or(unit, "a count")
 		list = append(list, Warning{warnUnit,
 			fmt.Sprintf("mode paper compares variances and a delta of %s with means as if all were "+
 				"seconds, but %s is %s; use mode relative", d.Parameters.Delta.In(dataset.Seconds),

@@ -1,6 +1,7 @@
 package warmupend
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -62,9 +63,7 @@ func endsOf(e cut, start int, p stability.Parameters) []end {
 				values = stability.Values(e.steps, c, e.Number, p)
 			}
 			k := stability.Rule{Criterion: c, Profile: profile, Window: p.Window}.Warmup(values, p.WarmupMin)
-			if k == 0 {
-				k = p.WarmupMax
-			}
+			k = cmp.Or(k, p.WarmupMax)
 			list = append(list, measured(e.steps.Start(k)))
 		}
 	}

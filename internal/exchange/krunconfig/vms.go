@@ -1,6 +1,7 @@
 package krunconfig
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -50,9 +51,7 @@ func (c *converter) vm(vm string, v starlark.Value) {
 		c.note("VMS: %s: %s cannot load libkrun: Node (runner = \"javascript\") replaces d8, PHP "+
 			"replaces HHVM; or wrap it as an external suite", vm, def.class())
 	}
-	if runner == "" {
-		runner = config.RunnerExternal
-	}
+	runner = cmp.Or(runner, config.RunnerExternal)
 	c.line("[vms.%s]\nrunner = %q", quoteKey(vm), runner)
 	c.arguments(vm, runner, def)
 	c.line("variants = %s", config.QuoteList(c.vmVariants(vm, v)))

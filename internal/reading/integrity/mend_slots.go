@@ -27,7 +27,7 @@ func (m *mending) mendSlots() error {
 	}
 	var changes []change
 	for slot, err := range s.Slots() {
-		if damaged := (*schedule.DamagedSlot)(nil); errors.As(err, &damaged) {
+		if _, ok := errors.AsType[*schedule.DamagedSlot](err); ok {
 			continue // only in a dry run
 		} else if err != nil {
 			return errors.Join(err, s.Close())

@@ -118,8 +118,7 @@ func Estimate(left []Remaining, samples []Sample, waits Waits, started bool) ETA
 	}
 	e.Known, e.Total = len(e.Unknown) == 0, plus(e.Waits, processes)
 	if known > 0 || e.Known {
-		total := int64(e.Total)
-		e.RemainingNS = &total
+		e.RemainingNS = new(int64(e.Total))
 	}
 	return e
 }

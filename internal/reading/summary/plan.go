@@ -141,8 +141,7 @@ func PlanOf(ctx context.Context, fsys durable.FS, cfg *config.Config, path strin
 			Parameter: bench.Parameter,
 		}
 		if mean, ok := means[k]; ok {
-			ns := int64(mean)
-			row.MeanWallNS = &ns
+			row.MeanWallNS = new(int64(mean))
 		}
 		p.Keys = append(p.Keys, row)
 		left = append(left, Remaining{Key: k, Count: cfg.Executions(k)})

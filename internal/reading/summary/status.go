@@ -341,8 +341,7 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 	for _, k := range v.keys {
 		row := KeyStatus{Key: k.Key.String(), Slots: CountsOf(k.Counts), Attempts: k.Attempts}
 		if mean, ok := means[k.Key]; ok {
-			ns := int64(mean)
-			row.MeanWallNS = &ns
+			row.MeanWallNS = new(int64(mean))
 		}
 		st.Keys = append(st.Keys, row)
 	}

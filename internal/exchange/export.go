@@ -1,0 +1,189 @@
+package exchange
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+	"strconv"
+
+	"krund/internal/display"
+	"krund/internal/experiment/results"
+)
+
+// columnID distinguishes series: a counter and a user column may share a name.
+type columnID struct {
+	kind results.Kind
+	name string // including the core
+}
+
+func idOf(c results.Column) columnID { return columnID{c.Kind, c.Label()} }
+
+// NewLongExport returns a table with a row for each iteration. It reads all records once to
+// determine the columns, because machines with different numbers of processors may have
+// contributed. The error names a requested column that no record has.
+func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*Export, error) {
+	x := newExport(records, o, "iteration", "start_ns", "wall_ns", "wall_s")
+	at := make(map[columnID]int) // index in heads
+	wanted := make(map[string]bool)
+	for _, name := range o.Columns {
+		wanted[name] = false
+	}
+	for rec := range records {
+		for _, c := range rec.Columns {
+			name := c.Label()
+			if _, ok := wanted[name]; len(o.Columns) > 0 && !ok {
+				continue
+			}
+			wanted[name] = true
+			if _, ok := at[idOf(c)]; !ok {
+				at[idOf(c)] = len(x.heads)
+				x.heads = append(x.heads, x.unused(c))
+			}
+		}
+	}
+	for _, name := range o.Columns {
+		if !wanted[name] {
+			return nil, fmt.Errorf(
+				"no record has a column %q; `krunctl show` lists the columns of a record", name)
+		}
+	}
+	x.rows = func(r *results.Record, add func([]string) error) error { return x.iterations(r, at, add) }
+	return x, nil
+}
+
+// unused returns a name for c that no other column has.
+func (x *Export) unused(c results.Column) string {
+	name := c.Label()
+	for slices.Contains(x.heads, name) {
+		name = string(c.Kind) + "_" + name
+	}
+	return name
+}
+
+// iterations passes the rows of the long form to add; at is the index of each series in heads.
+func (x *Export) iterations(r *results.Record, at map[columnID]int, add func([]string) error) error {
+	cells := make([]string, len(x.heads))
+	own := cells[copy(cells, x.same(r)):]
+	for i := x.options.From; i < min(x.options.To, len(r.WallNS)); i++ {
+		clear(own)
+		own[0] = strconv.Itoa(i)
+		if i < len(r.StartNS) {
+			own[1] = strconv.FormatInt(r.StartNS[i], 10)
+		}
+		own[2], own[3] = strconv.FormatInt(r.WallNS[i], 10), secondsText(r.WallNS[i])
+		for _, c := range r.Columns {
+			if j, ok := at[idOf(c)]; ok {
+				cells[j] = c.Text(i)
+			}
+		}
+		if err := add(cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NewEventsExport returns a table with a row for each event of records.
+func NewEventsExport(records iter.Seq[results.Record], o ExportOptions) *Export {
+	x := newExport(records, o, "iteration", "kind", "name", "time_ns", "duration_ns", "argument")
+	x.rows = func(r *results.Record, add func([]string) error) error {
+		same := x.same(r)
+		for _, e := range r.Events {
+			argument := ""
+			if e.Argument != nil {
+				argument = strconv.FormatInt(*e.Argument, 10)
+			}
+			cells := append(same[:len(same):len(same)], iterationAt(r, e.TimeNS),
+				display.PlainLine(e.Kind), display.PlainLine(e.Name),
+				strconv.FormatInt(e.TimeNS, 10), strconv.FormatInt(e.DurationNS, 10), argument)
+			if err := add(cells); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return x
+}
+
+// iterationAt returns the number of the iteration that ran at a time; "" if none did.
+func iterationAt(r *results.Record, ns int64) string {
+	i := sort.Search(len(r.StartNS), func(i int) bool { return r.StartNS[i] > ns }) - 1
+	if i < 0 || i >= len(r.WallNS) || ns-r.StartNS[i] >= r.WallNS[i] {
+		return ""
+	}
+	return strconv.Itoa(i)
+}
+
+// NewExecutionsExport returns a table with a row for each process execution. It reads all records
+// once to determine the columns.
+func NewExecutionsExport(records iter.Seq[results.Record], o ExportOptions) *Export {
+	x := newExport(records, o, "iterations", "process_wall_ns", "utime_ns", "stime_ns", "maxrss_bytes",
+		"exec_to_init_ns", "exec_to_first_ns", "daemon_cpu_ns", "daemon_wake_ups", "kernel_threads_cpu_ns")
+	for rec := range records {
+		for _, v := range executionValues(&rec) {
+			if !slices.Contains(x.heads, v.head) {
+				x.heads = append(x.heads, v.head)
+			}
+		}
+	}
+	x.rows = func(r *results.Record, add func([]string) error) error {
+		cells := make([]string, len(x.heads))
+		copy(cells, append(x.same(r), executionCells(r)...))
+		for _, v := range executionValues(r) {
+			if at := slices.Index(x.heads, v.head); at >= x.fixed {
+				cells[at] = v.text
+			}
+		}
+		return add(cells)
+	}
+	return x
+}
+
+// executionCells are the values common to all experiments; "" is unknown.
+func executionCells(r *results.Record) []string {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	known := func(n *int64) string {
+		if n == nil {
+			return ""
+		}
+		return number(*n)
+	}
+	since := func(stamp *int64) string {
+		if stamp == nil || r.Startup.ExecNS == nil {
+			return ""
+		}
+		return number(*stamp - *r.Startup.ExecNS)
+	}
+	kernel := ""
+	if k := r.Daemon.KernelThreads; k != nil {
+		kernel = number(k.Benchmark.CPUNS)
+	}
+	p := r.Process
+	return []string{strconv.Itoa(len(r.WallNS)), number(p.WallNS), number(p.UTimeNS), number(p.STimeNS),
+		number(p.MaxRSSBytes), since(r.Startup.InitNS), since(r.Startup.FirstNS), number(r.Daemon.CPUNS),
+		known(r.Daemon.WakeUps), kernel}
+}
+
+// executionValue is a value that only some machines record.
+type executionValue struct{ head, text string }
+
+// executionValues are the counters read around the whole execution, and the energy it used; "" is
+// missing.
+func executionValues(r *results.Record) []executionValue {
+	text := func(n *uint64) string {
+		if n == nil {
+			return ""
+		}
+		return strconv.FormatUint(*n, 10)
+	}
+	var list []executionValue
+	for _, t := range r.Totals {
+		list = append(list,
+			executionValue{"total_" + results.Column{Name: t.Name, Core: t.Core}.Label(), text(t.Value)})
+	}
+	for _, e := range r.Energy {
+		list = append(list, executionValue{"energy_uj_" + e.Name + "_" + e.Zone, text(e.UJ)})
+	}
+	return list
+}
