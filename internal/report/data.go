@@ -80,7 +80,7 @@ func (v *executionView) data(unit display.Unit) map[string]any {
 		"factor": axis.Scale(1), "values": reals(r.Values), "outliers": list(r.Outliers),
 		"common": list(r.Common), "changes": list(r.Changes), "means": means, "moves": moves,
 		"inset": reals{float64(r.Inset), r.InsetLeft, r.InsetTop}, "full": reals{r.Full.Low, r.Full.High},
-		"events": events}
+		"zoom": reals{r.Zoom.Low, r.Zoom.High}, "events": events}
 }
 
 // writeColumns writes the other columns of one execution.

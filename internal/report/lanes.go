@@ -1,6 +1,9 @@
 package report
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"math"
 
 	"gonum.org/v1/plot/vg"
@@ -9,9 +12,10 @@ import (
 )
 
 // laneStyle is the sign of a kind of the VM's and the kernel's events. Signs differ in shape as
-// well as in color, and each kind has a lane of its own. assets/lanes.js has the same ones.
+// well as in color, and each kind has a lane of its own. The interactive plots get them as data.
 type laneStyle struct {
 	kind    string
+	glyph   string // in texts of a page
 	ink     ink
 	half    vg.Length      // of bars: half the height; a bar lasts as long as its event
 	corners [][2]vg.Length // of other signs: x and y around the place of their event
@@ -25,18 +29,39 @@ func square(half vg.Length) [][2]vg.Length {
 }
 
 var laneStyles = []laneStyle{
-	{kind: "gc", ink: gcInk, half: 5},
-	{kind: "compile", ink: compileInk, half: 2.5},
-	{kind: "deopt", ink: deoptInk, corners: [][2]vg.Length{{-4, -4}, {4, -4}, {0, 4}}},
-	{kind: "code", ink: codeInk, corners: [][2]vg.Length{{0, -5}, {5, 0}, {0, 5}, {-5, 0}}},
-	{kind: "load", ink: plainInk, corners: square(1.5)},
-	{kind: "pause", ink: pauseInk, half: 4},
-	{kind: "mark", ink: plainInk, corners: [][2]vg.Length{{-arm, -5}, {arm, -5}, {arm, -arm}, {5, -arm},
-		{5, arm}, {arm, arm}, {arm, 5}, {-arm, 5}, {-arm, arm}, {-5, arm}, {-5, -arm}, {-arm, -arm}}},
-	{kind: "switch", ink: switchInk, half: 1.5},
-	{kind: "irq", ink: plainInk, half: 1},
-	{kind: "fault", ink: codeInk, corners: square(3)},
-	{kind: "smi", ink: deoptInk, corners: [][2]vg.Length{{0, -4}, {4, 4}, {-4, 4}}},
+	{kind: "gc", glyph: "▮", ink: gcInk, half: 5},
+	{kind: "compile", glyph: "▬", ink: compileInk, half: 2.5},
+	{kind: "deopt", glyph: "▼", ink: deoptInk, corners: [][2]vg.Length{{-4, -4}, {4, -4}, {0, 4}}},
+	{kind: "code", glyph: "◆", ink: codeInk, corners: [][2]vg.Length{{0, -5}, {5, 0}, {0, 5}, {-5, 0}}},
+	{kind: "load", glyph: "▪", ink: plainInk, corners: square(1.5)},
+	{kind: "pause", glyph: "▮", ink: pauseInk, half: 4},
+	{kind: "mark", glyph: "✚", ink: plainInk, corners: [][2]vg.Length{{-arm, -5}, {arm, -5}, {arm, -arm},
+		{5, -arm}, {5, arm}, {arm, arm}, {arm, 5}, {-arm, 5}, {-arm, arm}, {-5, arm}, {-5, -arm},
+		{-arm, -arm}}},
+	{kind: "switch", glyph: "▬", ink: switchInk, half: 1.5},
+	{kind: "irq", glyph: "–", ink: plainInk, half: 1},
+	{kind: "fault", glyph: "■", ink: codeInk, corners: square(3)},
+	{kind: "smi", glyph: "▲", ink: deoptInk, corners: [][2]vg.Length{{0, -4}, {4, 4}, {-4, 4}}},
+}
+
+// writeMarks writes assets/marks.js: the signs of static plots for the interactive ones, in units
+// of a static plot. A color is the name of its ink, because a page has its own shades, which are
+// read as text, too, and need more contrast than lines.
+func writeMarks(w io.Writer) error {
+	lanes, events := map[string]any{}, map[EventKind]any{}
+	for _, s := range laneStyles {
+		lanes[s.kind] = map[string]any{"ink": inks[s.ink].class, "half": s.half, "corners": s.corners,
+			"glyph": s.glyph}
+	}
+	for _, s := range signs {
+		events[s.kind] = s.corners
+	}
+	text, err := json.Marshal(map[string]any{"lanes": lanes, "signs": events})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "window.krundMarks = %s;\n", text)
+	return err
 }
 
 const (

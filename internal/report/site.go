@@ -65,6 +65,9 @@ func Site(out Directory, in Input) (Size, error) {
 			return s.size, err
 		}
 	}
+	if err := s.write("assets/marks.js", writeMarks); err != nil {
+		return s.size, err
+	}
 	for i := range in.Document.Pairs {
 		if err := s.pair(i); err != nil {
 			return s.size, fmt.Errorf("report on %s: %w", in.Document.Pairs[i].Key, err)

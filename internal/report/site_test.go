@@ -131,10 +131,10 @@ func TestSmallAndLargeSites(t *testing.T) {
 		index string // text on the front page
 		files int
 	}{
-		{"no pairs", &dataset.Dataset{}, "Nothing was measured.", 8},
-		{"one execution", one, "1 analyzed execution of", 12},
-		{"errors only", failed, "0 of 1", 10},
-		{"100 cores", cores, "1 analyzed execution of", 13},
+		{"no pairs", &dataset.Dataset{}, "Nothing was measured.", 9},
+		{"one execution", one, "1 analyzed execution of", 13},
+		{"errors only", failed, "0 of 1", 11},
+		{"100 cores", cores, "1 analyzed execution of", 14},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})

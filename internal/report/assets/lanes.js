@@ -1,23 +1,10 @@
-// Signs of the VM's and the kernel's events below a run (see lanes.go, which draws
-// the same ones in static plots): bars that last as long as their events, other
+// Signs of the VM's and the kernel's events below a run (lanes.go draws the same ones
+// in static plots, and writes marks.js): bars that last as long as their events, other
 // shapes at the beginning of theirs, and columns of density where they are crowded.
 "use strict";
 window.krundLanes = (() => {
-const square = (a) => [[-a, -a], [a, -a], [a, a], [-a, a]];
-const kinds = {
-  gc: {ink: "gc", half: 6, glyph: "▮"},
-  compile: {ink: "compile", half: 3, glyph: "▬"},
-  deopt: {ink: "deopt", corners: [[-4, -4], [4, -4], [0, 4]], glyph: "▼"},
-  code: {ink: "code", corners: [[0, -5], [5, 0], [0, 5], [-5, 0]], glyph: "◆"},
-  load: {ink: "plain", corners: square(1.5), glyph: "▪"},
-  pause: {ink: "pause", half: 5, glyph: "▮"},
-  mark: {ink: "plain", corners: [[-1, -5], [1, -5], [1, -1], [5, -1], [5, 1], [1, 1], [1, 5], [-1, 5],
-      [-1, 1], [-5, 1], [-5, -1], [-1, -1]], glyph: "✚"},
-  switch: {ink: "switch", half: 2, glyph: "▬"},
-  irq: {ink: "plain", half: 1, glyph: "–"},
-  fault: {ink: "code", corners: square(3), glyph: "■"},
-  smi: {ink: "deopt", corners: [[0, -4], [4, 4], [-4, 4]], glyph: "▲"},
-};
+const kinds = krundMarks.lanes;
+const unit = 1.2;    // CSS pixels of a unit of the signs
 const row = 20;      // CSS pixels of a lane
 const crowded = 7;   // of a sign, below which signs would hide each other; bars may be closer
 const crowdedBars = 3;
@@ -26,7 +13,7 @@ const column = 3;
 // paint draws a lane with its middle at y, between two positions on the axis; x maps a position to
 // a pixel.
 function paint(c, lane, style, y, x, low, high) {
-  const px = devicePixelRatio, {half, corners} = kinds[lane.kind] ?? kinds.load;
+  const px = devicePixelRatio, {half, corners} = kinds[lane.kind] ?? kinds.load, size = unit * px;
   const seen = lane.marks.filter((m) => m[1] + 1 >= low && m[0] + 1 <= high);
   const left = x(low), right = x(high);
   c.fillStyle = style;
@@ -45,9 +32,9 @@ function paint(c, lane, style, y, x, low, high) {
   } else {
     for (const m of seen) {
       const from = Math.min(Math.max(x(m[0] + 1), left), right), to = Math.min(x(m[1] + 1), right);
-      if (half) c.rect(from, y - half * px, Math.max(to - from, 1.5 * px), 2 * half * px);
+      if (half) c.rect(from, y - half * size, Math.max(to - from, 1.5 * px), 2 * half * size);
       else {
-        corners.forEach(([dx, dy], i) => c[i ? "lineTo" : "moveTo"](from + dx * px, y + dy * px));
+        corners.forEach(([dx, dy], i) => c[i ? "lineTo" : "moveTo"](from + dx * size, y + dy * size));
         c.closePath();
       }
     }
@@ -59,5 +46,5 @@ function paint(c, lane, style, y, x, low, high) {
 const at = (lane, i) => lane.marks.filter((m) => m[0] < i + 0.5 && m[1] >= i - 0.5
     && !(m[1] > m[0] && m[1] === i - 0.5));
 
-return {kinds, row, paint, at};
+return {kinds, unit, row, paint, at};
 })();

@@ -162,16 +162,12 @@ function tellRival() {
       + `${Math.min(n, count()).toLocaleString("en")} of ${n.toLocaleString("en")} iterations are drawn`;
 }
 
-const shapes = {
-  kernel: [[0, -6], [6, 5], [-6, 5]],
-  throttle: [[0, -6], [6, 0], [0, 6], [-6, 0]],
-  watcher: [[-1, -7], [7, -3], [1, 0], [1, 7], [-1, 7]],
-  temperature: [[-5, -5], [5, -5], [5, 5], [-5, 5]],
-};
+const shapes = krundMarks.signs;
 
 // signs draws the events at the foot of the main plot.
 function signs(u) {
   const e = run(), c = u.ctx, px = devicePixelRatio, y = u.bbox.top + u.bbox.height - 9 * px;
+  const size = krundLanes.unit * px;
   c.save();
   c.font = `${12 * px}px system-ui, sans-serif`;
   c.textBaseline = "middle";
@@ -188,7 +184,7 @@ function signs(u) {
       c.stroke();
     });
     c.beginPath();
-    for (const [dx, dy] of shapes[v.kind] ?? shapes.temperature) c.lineTo(x + dx * px, y + dy * px);
+    for (const [dx, dy] of shapes[v.kind] ?? shapes.temperature) c.lineTo(x + dx * size, y + dy * size);
     c.closePath();
     c.fill();
     if (!v.label) continue;
@@ -244,15 +240,7 @@ function within(lane, i) {
       .replace("  ", " ") + (lane.per > 1 ? `, within ${lane.per} iterations` : "")];
 }
 
-function narrow(values = run().values) {
-  const tail = values.slice(Math.floor(values.length / 2)).filter((v) => v !== null).sort((a, b) => a - b);
-  if (!tail.length) return null;
-  const cut = Math.floor(tail.length * 0.02), low = tail[cut], high = tail[tail.length - 1 - cut];
-  const around = (high - low) * 0.25 || Math.abs(high) * 0.01 || 1e-12;
-  return [low - around, high + around];
-}
-
-const union = (a, b) => a && b ? [Math.min(a[0], b[0]), Math.max(a[1], b[1])] : a ?? b;
+const union = (a, b = a) => [Math.min(a[0], b[0]), Math.max(a[1], b[1])];
 
 // both is wide with the values of the other key.
 function both(u, low, high, values) {
@@ -358,14 +346,14 @@ function draw(index) {
   // with room for the inset
   const full = (u) => $("first").checked && u.scales.x.min <= 1 && u.scales.x.max >= count() && [...e.full];
   const other = rival()?.values;
-  const range = (u, low, high) => foot(($("narrow").checked && union(narrow(), other && narrow(other)))
-      || (other ? both(u, low, high, other) : full(u) || wide(u, low, high)));
+  const range = (u, low, high) => foot($("narrow").checked ? union(e.zoom, rival()?.zoom)
+      : other ? both(u, low, high, other) : full(u) || wide(u, low, high));
   const strip = make("div"), main = make("div", "", "main");
   $("plot").append(strip, main);
   plots.push(new uPlot(options(main, 420, named(data.column, e.unit), e.factor, range,
       [beside, marks, signs], "in-process iteration"), [numbers(e.values), e.values], main));
   plots.push(new uPlot(options(strip, 130, named("narrowed", e.unit), e.factor,
-      (u, low, high) => narrow() || wide(u, low, high), [marks]), [numbers(e.values), e.values], strip));
+      () => [...e.zoom], [marks]), [numbers(e.values), e.values], strip));
   for (const p of plots) clickable(p);
   $("plot").dataset.range = `1 ${count()}`;
   drawInset(main);
