@@ -60,8 +60,8 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		state:    joined.StateDirectory,
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
-		measure: func(ctx context.Context, h host.Host, cpus host.CPUs, d time.Duration) (probe.Proof, error) {
-			return probe.Prove(ctx, h, sysroot.RealClock{}, cpus, d)
+		measure: func(ctx context.Context, h host.Host, on host.CPUs, d time.Duration) (probe.Proof, error) {
+			return probe.Prove(ctx, h, sysroot.RealClock{}, on, d)
 		},
 		krund: startKrund,
 	}, args, stdout)

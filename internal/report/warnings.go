@@ -138,8 +138,8 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 	}
 	if a, b := strings.Join(before.unfit(), ", "), strings.Join(after.unfit(), ", "); a != b {
 		list = append(list, warmup.Warning{Code: "differs",
-			Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the same",
-				cmp.Or(a, "none"), cmp.Or(b, "none"))})
+			Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the "+
+				"same", cmp.Or(a, "none"), cmp.Or(b, "none"))})
 	}
 	return list
 }

@@ -180,9 +180,8 @@ func countWeak(w *prepared, p Parameters) weak {
 		if p.Mode == classify.Paper {
 			c.below += arith.One(!p.Delta.Percent && e.Segments[len(e.Segments)-1].Mean < p.Delta.Value &&
 				w.series[i].unit == dataset.Seconds)
-			c.rounded += arith.One(len(e.Segments) > 1 && slices.ContainsFunc(e.Segments, func(s Segment) bool {
-				return s.Variance < s.Mean*s.Mean*roundingVariance
-			}))
+			even := func(s Segment) bool { return s.Variance < s.Mean*s.Mean*roundingVariance }
+			c.rounded += arith.One(len(e.Segments) > 1 && slices.ContainsFunc(e.Segments, even))
 		}
 	}
 	return c
