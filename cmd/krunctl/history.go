@@ -50,6 +50,10 @@ program's: both revisions at the ends of its culprits, measured again in blocks.
 has been measured, the same command reads it, and the event says what it showed. The
 template is that of a step of krunctl bisect, with a null arm (docs/history.md).
 
+--replaced OLD=NEW goes on with the series of machine OLD on machine NEW; OLD=VERSION if
+OLD was changed for good and VERSION was the first one measured since. Measure some
+revisions on both, better ten than three: they tell how each key's time changed.
+
 --inject 1% says how often such a slowdown would have been found in these data. What
 --format values has written can be read again.
 
@@ -64,6 +68,7 @@ EXAMPLES
   krunctl history nightly/*.krun
   git rev-list --reverse main | krunctl history --versions - lab/*.krun
   krunctl history --format html -o history.html --mutes mutes.toml lab/*.krun
+  krunctl history --replaced bench-1=bench-2 lab/*.krun
   krunctl history --format json lab/*.krun | jq '.keys[] | {key, changes}'
 ` + readExitHelp
 
@@ -74,6 +79,7 @@ type historyFlags struct {
 	alerts                  bool
 	versions, mutes, inject string
 	confirm                 string
+	replaced                []string
 }
 
 func historyCommand(a *app) *cobra.Command {
@@ -101,6 +107,8 @@ func historyCommand(a *app) *cobra.Command {
 		"instead, say how often a slowdown of this size, such as 1%, would have been found")
 	f.StringVar(&o.confirm, "confirm", "",
 		"template of experiments that measure events again, which are written beside it, and read")
+	f.StringArrayVar(&o.replaced, "replaced", nil,
+		"OLD=NEW: machine that was replaced, and the one that replaced it; repeatable")
 	f.StringVar(&o.mutes, "mutes", "", "TOML file of alerts that are known")
 	f.Float64Var(&o.Rate, "rate", history.DefaultRate, "false alerts per version, at most, over all keys")
 	f.Float64Var(&o.Confidence, "confidence", history.DefaultConfidence, "of intervals and of culprits")
@@ -148,7 +156,7 @@ func (a *app) history(args []string, o historyFlags) error {
 		if err != nil {
 			return err
 		}
-		if o.format == formatValues {
+		if o.format == formatValues || len(o.replaced) > 0 {
 			collector.NameMachines()
 		}
 		versions, keys, unknown := collector.Collected()
@@ -161,11 +169,19 @@ func (a *app) history(args []string, o historyFlags) error {
 			return experiment.Recorded(a.fsys, s.Dir, s.Machine)
 		}
 	}
+	if o.format == formatValues {
+		return a.toOutput(o.output, func(w io.Writer) error { return json.NewEncoder(w).Encode(values) })
+	}
+	for _, machines := range o.replaced {
+		old, since, _ := strings.Cut(machines, "=")
+		keys, seam, err := history.Replace(values, old, since, recorded)
+		if err != nil {
+			return usageError(fmt.Errorf("--replaced %s: %w; write OLD=NEW", machines, err))
+		}
+		values.Keys, o.Replaced = keys, append(o.Replaced, seam)
+	}
 	return a.toOutput(o.output, func(w io.Writer) error {
-		switch {
-		case o.format == formatValues:
-			return json.NewEncoder(w).Encode(values)
-		case o.inject != "":
+		if o.inject != "" {
 			return report.WriteInjected(w, history.Inject(values.Versions, values.Keys, size, o.Options),
 				o.format)
 		}

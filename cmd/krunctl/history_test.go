@@ -154,3 +154,41 @@ func TestHistoryConfirm(t *testing.T) {
 	got = ask(text)
 	must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, "cannot be written"), got.stderr)
 }
+
+// TestHistoryReplaced: the series of a machine goes on where another one replaced it, by what both
+// measured; each format says so.
+func TestHistoryReplaced(t *testing.T) {
+	const nights, at, both = 40, 30, 4
+	r := rand.New(rand.NewPCG(9, 9))
+	v := history.Values{Unit: "s", Keys: []history.Key{{Name: "a:C:v", Machine: "bench-1"},
+		{Name: "a:C:v", Machine: "bench-2"}}}
+	for i := range nights {
+		name := fmt.Sprint("r", i)
+		v.Versions = append(v.Versions, history.Version{Label: name, Source: "revision", Revision: name})
+		x := math.Exp(0.005 * r.NormFloat64())
+		var old, since []float64
+		if i < at {
+			old = []float64{x}
+		}
+		if i >= at-both {
+			since = []float64{0.8 * x}
+		}
+		v.Keys[0].Values, v.Keys[1].Values = append(v.Keys[0].Values, old), append(v.Keys[1].Values, since)
+	}
+	file := filepath.Join(t.TempDir(), "v.json")
+	must.Do(t, os.WriteFile(file, must.Get(json.Marshal(v))(t), 0o644))
+	for format, want := range map[string]string{
+		"text":     "bench-2 replaced bench-1 from r26 on: 1 of 1 key go on, by 4 revisions;",
+		"markdown": "−20 %",
+		"html":     " from r26 on: 1 of 1 key",
+		"json":     `"old":"bench-1","new":"bench-2","version":26,"revisions":["r26","r27","r28","r29"]`,
+		"svg":      "machine replaced",
+	} {
+		got := krunctl(t, "history", "--replaced", "bench-1=bench-2", "-f", format, file)
+		text := strings.NewReplacer("\n", "", " ", "").Replace(got.stdout)
+		must.Be(t, got.code == 0 && strings.Contains(text, strings.ReplaceAll(want, " ", "")), format,
+			got.code, got.stderr)
+	}
+	got := krunctl(t, "history", "--replaced", "bench-1=bench-3", file)
+	must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, "neither another machine"), got.stderr)
+}

@@ -41,7 +41,50 @@ func EventsTable(h *history.History) Table {
 			t.Notes = append(t.Notes, culprits(h, e.First, e.Version, e.Last)+": "+differsText(e.Differs))
 		}
 	}
+	for i := range h.Replaced {
+		t.Notes = append(t.Notes, seamNotes(h, &h.Replaced[i])...)
+	}
 	return t
+}
+
+func seamText(s *history.Seam) string {
+	if s.Old == s.New {
+		return strings.TrimSpace(s.New + " was changed")
+	}
+	return s.New + " replaced " + s.Old
+}
+
+// seamNotes says which keys go on where a machine was replaced, and what else differs.
+func seamNotes(h *history.History, s *history.Seam) []string {
+	joined, from := s.Joined(), "the end"
+	if s.Version < len(h.Versions) {
+		from = h.Versions[s.Version].Label
+	}
+	what := seamText(s)
+	text := fmt.Sprintf("%s from %s on: %d of %s go on, by %s", what, from, len(joined),
+		display.Count(len(s.Keys), "key"), display.Count(len(s.Revisions), "revision"))
+	switch {
+	case len(s.Revisions) == 0:
+		text += "; measure some revisions on both"
+	case len(joined) > 0:
+		byRatio := func(a, b history.SeamKey) int { return cmp.Compare(a.Ratio, b.Ratio) }
+		least, most := slices.MinFunc(joined, byRatio), slices.MaxFunc(joined, byRatio)
+		text += fmt.Sprintf("; their times change by %s (%s) to %s (%s)", signed(least.Ratio, threeDigits),
+			least.Name, signed(most.Ratio, threeDigits), most.Name)
+	}
+	notes := []string{text}
+	for _, k := range s.Keys {
+		if k.Reason != "" && len(s.Revisions) > 0 {
+			notes = append(notes, k.Name+" does not go on: "+k.Reason)
+		}
+	}
+	if len(s.Other) > 0 {
+		notes = append(notes, "not compared, because programs differ: "+strings.Join(s.Other, ", "))
+	}
+	if len(s.Differs) > 0 {
+		notes = append(notes, what+": "+differsText(s.Differs))
+	}
+	return notes
 }
 
 // differsText names what was recorded otherwise after an event than before.
@@ -110,11 +153,12 @@ func HistoryTable(h *history.History, base string) Table {
 			c := &k.Changes[j]
 			t.Rows = append(t.Rows, cells(historyKey(k), changeText(c.Ratio, c.Low, c.High),
 				levelText(c.Before, base), levelText(c.After, base),
-				culprits(h, c.First, c.Version, c.Last), h.Versions[c.Found].Label, historyNote(k, c, base)))
+				culprits(h, c.First, c.Version, c.Last), h.Versions[c.Found].Label,
+				historyNote(h, k, c, base)))
 		}
 		if len(k.Changes) == 0 {
 			t.Rows = append(t.Rows,
-				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", historyNote(k, nil, base)))
+				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", historyNote(h, k, nil, base)))
 		}
 	}
 	t.Notes = historyNotes(h)
@@ -172,7 +216,7 @@ func culprits(h *history.History, from, version, to int) string {
 }
 
 // historyNote says of a key what else is known, and of a change of it.
-func historyNote(k *history.KeyHistory, c *history.Change, base string) string {
+func historyNote(h *history.History, k *history.KeyHistory, c *history.Change, base string) string {
 	var parts []string
 	if c == nil {
 		c, parts = &history.Change{}, []string{detectableText(k)}
@@ -183,6 +227,11 @@ func historyNote(k *history.KeyHistory, c *history.Change, base string) string {
 	if len(c.Controls) > 0 {
 		parts = append(parts, "perhaps the machine: "+strings.Join(c.Controls, ", ")+
 			" changed too, and must not")
+	}
+	seams, own := h.Seams(k)
+	for i, s := range seams {
+		parts = append(parts, fmt.Sprintf("%s, %s: earlier times are converted", seamText(&s),
+			changeText(own[i].Ratio, own[i].Low, own[i].High)))
 	}
 	if k.Autocorrelation > 0 {
 		parts = append(parts, fmt.Sprintf("it drifts: versions resemble the one before (correlation %.2f)",
@@ -297,6 +346,10 @@ func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
 	}
 	f.others(p)
 	var named []Span // where the lines of names have text; each has one line
+	replaced, _ := f.History.Seams(f.Key)
+	for _, s := range replaced {
+		named = p.mark(float64(s.Version)-0.5, kernelLineInk, "machine replaced", named)
+	}
 	for i := range f.Key.Changes {
 		named = f.change(p, &f.Key.Changes[i], named)
 	}
@@ -360,8 +413,7 @@ func (f *HistoryFigure) changed(e *history.Event) *history.Change {
 	return nil
 }
 
-// change draws a line where a change most probably happened, its size, and what made it: in the
-// first line of names where nothing else is.
+// change draws a line where a change most probably happened, its size, and what made it.
 func (f *HistoryFigure) change(p panel, c *history.Change, named []Span) []Span {
 	style := changeInk
 	text := signed(c.Ratio, threeDigits)
@@ -375,7 +427,12 @@ func (f *HistoryFigure) change(p panel, c *history.Change, named []Span) []Span 
 	if c.Muted {
 		style, text = differentInk, text+" muted"
 	}
-	x := p.x(float64(c.Version) - 0.5)
+	return p.mark(float64(c.Version)-0.5, style, text, named)
+}
+
+// mark draws a line with a name, in the first line of names where nothing else is.
+func (p panel) mark(at float64, style ink, text string, named []Span) []Span {
+	x := p.x(at)
 	p.lines(style, p.upright(x))
 	const letter, line = 6.5, 14
 	width := letter * vg.Length(len(text))

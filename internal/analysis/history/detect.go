@@ -13,6 +13,7 @@ type point struct {
 	weight float64 // see usual
 	noise  float64 // variance of x that the differences between its executions explain
 	floor  float64 // variance that the rounding of the values up to here explains
+	offset float64 // standard error of its conversion to another machine's scale, see Seam
 
 	threshold  float64 // of the logarithm of the sum of the e-values; see thresholds
 	version    int     // index
@@ -25,6 +26,14 @@ type moments struct {
 	weight, mean float64
 	square       float64 // weighted sum of the squared deviations from the mean
 	noise        float64 // sum of weight*noise
+	offset       float64 // weighted mean
+	own          part    // of the newest machine's points
+}
+
+// part is what a machine has measured of some points.
+type part struct {
+	n            int
+	weight, mean float64
 }
 
 func (m moments) with(p point) moments {
@@ -34,6 +43,12 @@ func (m moments) with(p point) moments {
 	m.mean += d * p.weight / m.weight
 	m.square += d * p.weight * (p.x - m.mean)
 	m.noise += p.weight * p.noise
+	m.offset += (p.offset - m.offset) * p.weight / m.weight
+	if p.offset == 0 {
+		m.own.n++
+		m.own.weight += p.weight
+		m.own.mean += (p.x - m.own.mean) * p.weight / m.own.weight
+	}
 	return m
 }
 
@@ -43,8 +58,16 @@ func (m moments) without(p point) moments {
 		return moments{}
 	}
 	mean := m.mean + (m.mean-p.x)*p.weight/(m.weight-p.weight)
+	own := m.own
+	if p.offset == 0 {
+		if own = (part{}); m.own.n > 1 {
+			own = part{m.own.n - 1, m.own.weight - p.weight,
+				m.own.mean + (m.own.mean-p.x)*p.weight/(m.own.weight-p.weight)}
+		}
+	}
 	return moments{m.n - 1, m.weight - p.weight, mean,
-		max(0, m.square-(p.x-m.mean)*p.weight*(p.x-mean)), m.noise - p.weight*p.noise}
+		max(0, m.square-(p.x-m.mean)*p.weight*(p.x-mean)), m.noise - p.weight*p.noise,
+		m.offset + (m.offset-p.offset)*p.weight/(m.weight-p.weight), own}
 }
 
 // past is what earlier segments of the key say about the variance of a version.
@@ -87,14 +110,10 @@ func logE(a past, before, after moments, floor float64) float64 {
 	if freedom <= 0 {
 		return 0
 	}
-	n, m := float64(before.n), float64(after.n)
-	if a.alone { // as little is known, as if all were long
-		n, m = math.Inf(1), math.Inf(1)
-	} else {
+	if !a.alone {
 		freedom *= (1 - a.alike*a.alike) / (1 + a.alike*a.alike)
 	}
-	size := 1 / (inflation(n, a.alike)/before.weight + inflation(m, a.alike)/after.weight)
-	d := after.mean - before.mean
+	d, size := contrast(before, after, a.alike, a.alone)
 	square := freedom * all.variance(floor)
 	w := 1 + size*spread
 	if square == 0 {
@@ -105,6 +124,26 @@ func logE(a past, before, after moments, floor float64) float64 {
 	}
 	u := d * d * size / square // t²/freedom
 	return -math.Log(w)/2 + (freedom+1)/2*(math.Log1p(u)-math.Log1p(u/w))
+}
+
+// contrast returns the difference of the means of two segments, and its weight: that of all points
+// or, if it is known better so, of those of the newest machine. long: as little is known, as if all
+// segments were long.
+func contrast(before, after moments, alike float64, long bool) (d, weight float64) {
+	variance := func(n int, weight float64) float64 {
+		if long {
+			return inflation(math.Inf(1), alike) / weight
+		}
+		return inflation(float64(n), alike) / weight
+	}
+	seam := before.offset - after.offset
+	all := variance(before.n, before.weight) + variance(after.n, after.weight) + seam*seam
+	if a, b := before.own, after.own; seam != 0 && a.n > 0 && b.n > 0 {
+		if own := variance(a.n, a.weight) + variance(b.n, b.weight); own < all {
+			return b.mean - a.mean, 1 / own
+		}
+	}
+	return after.mean - before.mean, 1 / all
 }
 
 // spread is the variance of the mixture of standardized changes in logE. It affects how early

@@ -33,7 +33,8 @@ func (h *History) Explain(recorded func(machine string, version int) map[string]
 		if !ok {
 			continue
 		}
-		e.Differs = differences(recorded(e.Machine, before), recorded(e.Machine, after))
+		e.Differs = differences(recorded(h.MachineAt(e.Machine, before), before),
+			recorded(h.MachineAt(e.Machine, after), after))
 		built := len(e.Differs) > 0 && !slices.ContainsFunc(e.Differs, func(d Difference) bool {
 			return !strings.HasPrefix(d.Name, program)
 		})

@@ -34,18 +34,17 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 		quantile = distuv.StudentsT{Sigma: 1, Nu: float64(known.freedom)}.Quantile((1 + confidence) / 2)
 	}
 	for _, p := range all {
-		half := quantile * math.Sqrt(variance/p.weight)
+		half := quantile * math.Sqrt(variance*(1/p.weight+p.offset*p.offset))
 		h.Points = append(h.Points, Point{p.version, p.executions, exp(p.x), exp(p.x - half),
-			exp(p.x + half)})
+			exp(p.x + half), p.offset})
 	}
 	for i, c := range cuts {
 		before, after := segments[i], segments[i+1]
-		half := quantile * math.Sqrt(variance*inflation(math.Inf(1), known.alike)*
-			(1/before.weight+1/after.weight))
-		d := after.mean - before.mean
+		d, weight := contrast(before, after, known.alike, true)
+		half := quantile * math.Sqrt(variance/weight)
 		h.Changes = append(h.Changes, Change{
 			Version: points[c.at].version, First: points[c.first-1].version + 1, Last: points[c.last].version,
-			Found: points[c.when].version, LogE: c.logSum, Before: exp(before.mean),
+			Found: points[c.when].version, LogE: c.logSum, Before: exp(after.mean - d),
 			After: exp(after.mean),
 			Ratio: exp(d), Low: exp(d - half), High: exp(d + half), group: c.group,
 		})

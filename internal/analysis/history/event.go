@@ -292,13 +292,14 @@ const fewestOfState = 15
 func (h *History) known(at int, _ []Key) (Verdict, string) {
 	const alike = 0.65 // rank correlation
 	e := &h.Events[at]
-	states := slices.Clone(h.states)
+	states, machine := slices.Clone(h.states), h.MachineAt(e.Machine, e.Version)
 	for _, o := range h.Events[:at] {
-		states = append(states, State{o.Machine, h.Versions[o.Version].Label, o.Effects})
+		states = append(states, State{h.MachineAt(o.Machine, o.Version), h.Versions[o.Version].Label,
+			o.Effects})
 	}
 	var effects map[string]float64
 	for _, s := range states {
-		if s.Machine != e.Machine || s.Effects == nil {
+		if s.Machine != machine || s.Effects == nil {
 			continue
 		}
 		if effects == nil {
@@ -353,12 +354,13 @@ func (h *History) step(key, event int) (effect, err float64, ok bool) {
 	e := &h.Events[event]
 	from, to := h.reaches(event)
 	var before, after []float64
+	var offsets [2]float64 // of the last one before and after
 	for _, p := range h.Keys[key].Points {
 		switch x := math.Log(p.Value); {
 		case p.Version >= from && p.Version < e.First:
-			before = append(before, x)
+			before, offsets[0] = append(before, x), p.offset
 		case p.Version >= e.Last && p.Version < to && len(after) < nights:
-			after = append(after, x)
+			after, offsets[1] = append(after, x), p.offset
 		}
 	}
 	before = before[max(0, len(before)-spread):]
@@ -368,7 +370,8 @@ func (h *History) step(key, event int) (effect, err float64, ok bool) {
 	_, sd := center(before)
 	before = before[max(0, len(before)-nights):]
 	const ofMedian = 1.2533 // standard error of a median, in those of a mean
-	err = ofMedian * sd * math.Sqrt(1/float64(len(before))+1/float64(len(after)))
+	seam := offsets[0] - offsets[1]
+	err = ofMedian * sd * math.Sqrt(1/float64(len(before))+1/float64(len(after))+seam*seam)
 	return arith.MedianOf(after) - arith.MedianOf(before), err, true
 }
 

@@ -29,6 +29,7 @@ type Options struct {
 	Confidence float64 // of the intervals; 0: DefaultConfidence
 	Mutes      []Mute
 	States     []State // that machines are known to have had, beside those of this history
+	Replaced   []Seam  // by Replace
 }
 
 // Defaults of Options.
@@ -67,6 +68,8 @@ type Key struct {
 	Control bool `json:"control,omitempty"`
 	// Values of each version, one per execution; none if the version was not measured.
 	Values [][]float64 `json:"values"`
+
+	seams []conversion // of each version; nil: none
 }
 
 // Values are what a history is made from.
@@ -83,6 +86,7 @@ type History struct {
 	Confidence float64      `json:"confidence"`
 	Events     []Event      `json:"events"` // what happened, in the order in which it was found
 	Keys       []KeyHistory `json:"keys"`
+	Replaced   []Seam       `json:"replaced,omitempty"`
 
 	states []State
 }
@@ -117,6 +121,8 @@ type Point struct {
 	Value      float64 `json:"value"`
 	Low        float64 `json:"low"`
 	High       float64 `json:"high"`
+
+	offset float64 // of the point
 }
 
 // Level is the mean of the versions between two changes.
@@ -156,7 +162,7 @@ type Change struct {
 // newHistory returns an empty history, with the defaults of the options.
 func newHistory(versions []Version, o Options) *History {
 	h := &History{Versions: versions, Rate: o.Rate, Confidence: o.Confidence, Keys: []KeyHistory{},
-		Events: []Event{}, states: o.States}
+		Events: []Event{}, states: o.States, Replaced: o.Replaced}
 	if h.Rate == 0 {
 		h.Rate = DefaultRate
 	}
@@ -219,7 +225,7 @@ func (h *History) detect(keys []Key) []*detector {
 		g.lower()
 		for n, i := range examined {
 			h.Keys[i].describe(g.keys[n], g.series[n], h.Confidence)
-			h.Keys[i].States = statesOf(h.Keys[i].Levels, keys[i].Values)
+			h.Keys[i].States = statesOf(h.Keys[i].Levels, keys[i].converted())
 		}
 		all = append(all, g.keys...)
 	}
@@ -266,6 +272,11 @@ func (k Key) points(thresholds []float64) (list []point, reason string) {
 	}
 	if list = pointsOf(k.Values, thresholds); len(list) == 0 {
 		return nil, "it has no completed execution"
+	}
+	for i := range list {
+		if p := &list[i]; k.seams != nil {
+			p.x, p.offset = p.x+k.seams[p.version].shift, k.seams[p.version].offset
+		}
 	}
 	return list, ""
 }

@@ -78,9 +78,12 @@ const (
 	certain  = 2.326
 )
 
-// with adds a level; those of fewer than five versions say nothing.
+// with adds a level, of each machine by itself; those of fewer than five versions say nothing.
 func (s neighbors) with(level []point) neighbors {
 	const fewest = 5
+	if at := slices.IndexFunc(level, func(p point) bool { return p.offset != level[0].offset }); at > 0 {
+		return s.with(level[:at]).with(level[at:])
+	}
 	n := float64(len(level))
 	if n < fewest {
 		return s
