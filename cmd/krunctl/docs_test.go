@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +92,30 @@ func TestEveryCodeIsDocumented(t *testing.T) {
 		must.Contain(t, string(text), "`"+code+"`", "is not in docs/output.md")
 	}
 	must.Be(t, found >= 25, "only", found, "codes were found in the source")
+}
+
+// TestTestsThatPagesName: a reader finds each test that a page names.
+func TestTestsThatPagesName(t *testing.T) {
+	var sources strings.Builder
+	must.Do(t, filepath.WalkDir("../..", func(path string, entry os.DirEntry, err error) error {
+		switch {
+		case err != nil: // another test may have removed it
+		case entry.IsDir() && (entry.Name() == "build" || entry.Name() == "testdata"):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, "_test.go"):
+			text, _ := os.ReadFile(path)
+			sources.Write(text)
+		}
+		return nil
+	}))
+	pages := must.Get(filepath.Glob("../../docs/*.md"))(t)
+	for _, page := range pages {
+		text := string(must.Get(os.ReadFile(page))(t))
+		for _, name := range regexp.MustCompile(`\b(Test|Fuzz)[A-Z]\w+`).FindAllString(text, -1) {
+			must.Be(t, strings.Contains(sources.String(), "func "+name+"("), page, "names", name)
+		}
+	}
+	must.Be(t, len(pages) > 20, pages)
 }
 
 // TestTheRecordIsDocumented compares the fields of the record in docs/output.md
