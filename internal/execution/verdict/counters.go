@@ -239,9 +239,9 @@ func judgeClock(run CounterRun) []string {
 	return []string{"the clock went backwards " + run.in(back)}
 }
 
-// judgeStill reports counters that stood still on every core at once. The benchmark ran on some
-// core, and reading a counter takes cycles of its core. Zero counts on all cores therefore mean
-// that the counter does not exist, or no longer counts.
+// judgeStill reports counters that stood still on every core at once, or on one core all the time.
+// Reading a core's counter interrupts the core and takes cycles there, idle or not, so that the
+// counter does not exist or no longer counts; on one core another program has switched it off.
 func judgeStill(run CounterRun) []string {
 	var reasons []string
 	for _, c := range []struct {
@@ -252,31 +252,35 @@ func judgeStill(run CounterRun) []string {
 		{"MPERF", func(c CoreCounts) []uint64 { return c.MPERF }},
 		{"cycles", func(c CoreCounts) []uint64 { return c.Cycles }},
 	} {
-		var still some
-		for i := range run.WallNS {
-			if allZero(run.Cores, c.counts, i) {
-				still.add(i)
-			}
-		}
-		if still.n > 0 {
-			whose := "all cores"
-			if run.Cores[0].Core == TaskThreads {
-				whose = run.Cores[0].name()
-			}
+		report := func(whose string, still some) {
 			reasons = append(reasons, fmt.Sprintf("%s of %s stood still %s", c.name, whose, run.in(still)))
+		}
+		all := stillOf(run, run.Cores, c.counts)
+		switch {
+		case all.n > 0 && run.Cores[0].Core == TaskThreads:
+			report(run.Cores[0].name(), all)
+		case all.n > 0:
+			report("all cores", all)
+		}
+		for k, core := range run.Cores {
+			still := stillOf(run, run.Cores[k:k+1], c.counts)
+			if still.n == len(run.WallNS) && still.n > all.n {
+				report(core.name(), still)
+			}
 		}
 	}
 	return reasons
 }
 
-// allZero reports whether every core has a count for iteration i and all of them are 0.
-func allZero(cores []CoreCounts, counts func(CoreCounts) []uint64, i int) bool {
-	for _, core := range cores {
-		if list := counts(core); i >= len(list) || list[i] != 0 {
-			return false
+// stillOf returns in which iterations every one of the cores has a count, and all of them are 0.
+func stillOf(run CounterRun, cores []CoreCounts, counts func(CoreCounts) []uint64) (still some) {
+	for i := range run.WallNS {
+		moves := func(core CoreCounts) bool { return i >= len(counts(core)) || counts(core)[i] != 0 }
+		if len(cores) > 0 && !slices.ContainsFunc(cores, moves) {
+			still.add(i)
 		}
 	}
-	return len(cores) > 0
+	return still
 }
 
 // judgeCounts reports missing and impossible counts.

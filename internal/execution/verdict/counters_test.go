@@ -92,11 +92,13 @@ func TestJudgeCounters(t *testing.T) {
 			}
 			r.Cores[0].Cycles[2], r.Cores[1].Cycles[2] = 0, 0
 		}, []string{"APERF of all cores stood still in 2 of 3 iterations, the first is 0",
+			"APERF of core 1 stood still in 3 of 3 iterations, the first is 0",
 			"cycles of all cores stood still in 1 of 3 iterations, the first is 2"}},
 		{"one stands still", func(r *CounterRun) {
 			r.Cores[1].APERF, r.Cores[1].MPERF, r.Cores[1].Cycles = make([]uint64, 3), make([]uint64, 3),
 				make([]uint64, 3)
-		}, nil},
+		}, []string{"APERF of core 1 stood still in 3 of 3 iterations, the first is 0", "MPERF of core 1 " +
+			"stood still", "cycles of core 1 stood still"}},
 		{"no counters", func(r *CounterRun) { r.Cores = nil }, nil},
 		{"cycles only", func(r *CounterRun) {
 			for i := range r.Cores {
