@@ -26,6 +26,36 @@ func TestQuiet(t *testing.T) {
 	})
 	t.Run("a timer fires during the wait", func(t *testing.T) { timerDuringTheWait(t, m.For(t)) })
 	t.Run("a job in the background", func(t *testing.T) { busyBackground(t, m.For(t)) })
+	t.Run("packets interrupt the benchmark's processor", func(t *testing.T) { packets(t, m.For(t)) })
+}
+
+// packets: a program on CPU 0 sends packets to itself, which the kernel receives on CPU 1. Counters
+// of perf and the remark name the interrupts.
+func packets(t *testing.T, m *rig.Machine) {
+	m.Sh("ip link set lo up; echo 2 >/sys/class/net/lo/queues/rx-0/rps_cpus\n" +
+		"mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing")
+	run := func(name string) results.Record {
+		text := strings.Replace(experiment("executions = 1"), rig.HeldBenchmark, "nbody", 1)
+		text = strings.Replace(text, "parameter = 0", "parameter = 30000", 1)
+		ended(t, m, begin(m, name, text+"[counters]\nsources = [\"perf\"]\nscope = \"task\"\n"))
+		return m.ExperimentNow(directory(name)).Records[0]
+	}
+	flood := m.Start(`exec taskset -c 0 python3 -c "
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True: s.sendto(bytes(64), ('127.0.0.1', 9))"`)
+	r := run("packets")
+	flood.Kill()
+	reasons, counted := strings.Join(r.Reasons, "\n"), map[string]uint64{}
+	for _, c := range r.Columns {
+		for _, n := range c.Counts {
+			counted[c.Name] += n
+		}
+	}
+	t.Log(reasons, counted)
+	must.Be(t, strings.Contains(reasons, "% of CPU 1 during the run: ") &&
+		strings.Contains(reasons, "NET_RX"), reasons)
+	must.Be(t, r.CounterSource == "perf" && counted["timer_interrupts"] > 0, r.CounterReason, counted)
 }
 
 // movedDuringTheRun: the disturbed attempt is repeated, and the repetition counts.

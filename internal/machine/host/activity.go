@@ -152,7 +152,10 @@ type Ticks struct {
 const TicksPerSecond = 100
 
 // Busy is the time that was not idle, and not taken by the hypervisor.
-func (t Ticks) Busy() uint64 { return t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ }
+func (t Ticks) Busy() uint64 { return t.User + t.Nice + t.System + t.Interrupts() }
+
+// Interrupts is the time for interrupts and softirqs.
+func (t Ticks) Interrupts() uint64 { return t.IRQ + t.SoftIRQ }
 
 // All is the time in total.
 func (t Ticks) All() uint64 { return t.Busy() + t.Idle + t.IOWait + t.Steal }

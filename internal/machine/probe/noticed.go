@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"krund/internal/display"
@@ -37,6 +38,7 @@ var memoryEvents = []struct {
 
 const (
 	noticedShare = 0.005
+	mostBurdens  = 3 // kinds of interrupts that a remark names
 	// mostIdleStates bounds the idle states of a processor (CPUIDLE_STATE_MAX is 10).
 	mostIdleStates = 10
 )
@@ -78,10 +80,11 @@ func (a Activity) countsSince(before Activity) []results.Count {
 }
 
 // Noticed says what happened between two readings that nothing else accounts for: swapped pages,
-// what the memory management made programs wait for, and what interrupted CPUs that should not be.
+// what the memory management made programs wait for, what interrupted CPUs that should not be, and
+// the time that interrupts took.
 // cpus are the benchmark's; shielded: devices were to be kept away from them.
 func Noticed(h host.Host, cpus []int, shielded bool, before, after Activity) []string {
-	list := interrupted(h, cpus, shielded, before, after)
+	list := append(interrupted(h, cpus, shielded, before, after), burdened(cpus, before, after)...)
 	counts := map[string]uint64{}
 	for _, c := range after.countsSince(before) {
 		counts[c.Name] = c.Count
@@ -96,6 +99,35 @@ func Noticed(h host.Host, cpus []int, shielded bool, before, after Activity) []s
 		}
 	}
 	return list
+}
+
+// burdened names the CPU that worked most for interrupts and softirqs, if that was a share of the
+// time that matters, and the most frequent of them there. The kernel measures that time with
+// CONFIG_IRQ_TIME_ACCOUNTING; without, its tick looks what the CPU does (Linux 6.12,
+// kernel/sched/cputime.c:478-520), which less than three ticks of 10 ms say nothing about.
+func burdened(cpus []int, before, after Activity) []string {
+	if before.stat == nil || after.stat == nil || before.interrupts == nil || after.interrupts == nil {
+		return nil
+	}
+	worst, most, elapsed := 0, time.Duration(0), after.at.Sub(before.at)
+	for _, cpu := range cpus {
+		was, known := before.stat.CPUs[cpu]
+		now := after.stat.CPUs[cpu]
+		if took := time.Duration(now.Interrupts()-min(was.Interrupts(), now.Interrupts())) * tick; known &&
+			took > most {
+			worst, most = cpu, took
+		}
+	}
+	if most < 3*tick || float64(most) <= noticedShare*float64(elapsed) {
+		return nil
+	}
+	var names []string
+	list := after.interruptsSince(before, []int{worst})
+	for _, i := range list[:min(len(list), mostBurdens)] {
+		names = append(names, fmt.Sprintf("%s %s %.0f/s", i.Kind, i.Name, float64(i.Count)/elapsed.Seconds()))
+	}
+	return []string{fmt.Sprintf("interrupts took %.2g %% of CPU %d during the run: %s (see irq_affinity, "+
+		"rps_cpus)", 100*float64(most)/float64(elapsed), worst, strings.Join(names, ", "))}
 }
 
 // interrupted says on which of the CPUs the tick went on although they are in nohz_full, which only

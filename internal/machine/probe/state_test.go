@@ -104,6 +104,28 @@ func TestNoticed(t *testing.T) {
 	must.Equal(t, len(ReadActivity(h, time.Unix(2, 0), 0, 1).countsSince(after)), 0)
 }
 
+// TestBurdened: the time of interrupts is a remark with the CPU that had most of it and what
+// interrupted it there, above 0.5 % of the run and from three ticks of the kernel's accounting on.
+func TestBurdened(t *testing.T) {
+	dir := t.TempDir()
+	read := func(second int64, irq, softirq, device, packets int) Activity {
+		put(t, dir, "proc/stat", fmt.Sprintf("cpu 0 0\ncpu0 0 0 0 0 0 900 900\ncpu1 5 0 0 0 0 %d %d\n"+
+			"cpu2 5 0 0 0 0 0 3\n", irq, softirq))
+		put(t, dir, "proc/interrupts", fmt.Sprintf("CPU0 CPU1 CPU2\n24: 9 %d 0 PCI-MSIX eth0\n", device))
+		put(t, dir, "proc/softirqs", fmt.Sprintf("CPU0 CPU1 CPU2\nNET_RX: 9 %d 0\n", packets))
+		return ReadActivity(host.Host{Root: sysroot.New(dir)}, time.Unix(second, 0), 0)
+	}
+	before := read(0, 1, 1, 0, 0)
+	got := burdened([]int{1, 2}, before, read(10, 1, 231, 5000, 80_000))
+	must.Equal(t, strings.Join(got, "; "), "interrupts took 23 % of CPU 1 during the run: softirq NET_RX "+
+		"8000/s, interrupt 24 PCI-MSIX eth0 500/s (see irq_affinity, rps_cpus)")
+	for name, after := range map[string]Activity{"0.5 %": read(10, 3, 4, 9, 9), "no such file": {},
+		"two ticks": read(1, 2, 2, 9, 9), "backwards": read(10, 0, 0, 9, 9)} {
+		must.Equal(t, len(burdened([]int{1, 3}, before, after)), 0, name)
+	}
+	must.Equal(t, len(burdened(nil, before, read(10, 1, 231, 5000, 80_000))), 0, "bound nowhere")
+}
+
 // TestHostileState: whatever the files hold, a record's values are short lines of printable text.
 func TestHostileState(t *testing.T) {
 	for _, text := range []string{"", "\n", "\x00\xff\x1b[2J", strings.Repeat("[always] ", 1<<17), "se.slice",
