@@ -35,8 +35,11 @@ var loaders = []struct{ distribution, file, add, remove string }{
 		"reboot", "remove %s=... from the line options of the entry in /boot/loader/entries, reboot"},
 	{"", "/etc/zipl.conf", "add %s to parameters in /etc/zipl.conf, run zipl, reboot",
 		"remove %s=... from parameters in /etc/zipl.conf, run zipl, reboot"}, // IBM's mainframes
-	{"", "/boot/extlinux/extlinux.conf", "add %s to the lines APPEND in /boot/extlinux/extlinux.conf, reboot",
-		"remove %s=... from the lines APPEND in /boot/extlinux/extlinux.conf, reboot"},
+	{"debian", "/etc/default/u-boot", "add %s to U_BOOT_PARAMETERS in /etc/default/u-boot, run " +
+		"u-boot-update, reboot", // which writes the next one
+		"remove %s=... from U_BOOT_PARAMETERS in /etc/default/u-boot, run u-boot-update, reboot"},
+	{"", "/boot/extlinux/extlinux.conf", "add %s to the lines append in /boot/extlinux/extlinux.conf, reboot",
+		"remove %s=... from the lines append in /boot/extlinux/extlinux.conf, reboot"},
 	{"", "", "add %s to the kernel's command line in the boot loader's configuration, reboot",
 		"remove %s=... from the kernel's command line in the boot loader's configuration, reboot"},
 }

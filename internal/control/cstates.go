@@ -45,9 +45,13 @@ var cstates = Descriptor{
 		switch {
 		case want == shallowest:
 			latency, known := m.shallowestIdle()
-			if !known {
+			switch platform := probe.PlatformOf(m.Host); {
+			case !known && !platform.X86 && !platform.Guest:
+				return ok("none", "no deeper than C1", "the kernel knows no idle state: an idle CPU only "+
+					"waits for an interrupt")
+			case !known:
 				return cannot(unknown, "no deeper than C1", "the kernel lists no idle states in "+
-					"/sys/devices/system/cpu/cpu*/cpuidle", probe.PlatformOf(m.Host).Remedy("cstates"))
+					"/sys/devices/system/cpu/cpu*/cpuidle", platform.Remedy("cstates"))
 			}
 			want = latency
 		case want == 0 && m.siblings() && !r.siblingsOff(m):

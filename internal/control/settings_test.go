@@ -161,7 +161,8 @@ func TestSmallControls(t *testing.T) {
 		{"no cstates", required(cstates, "latency_us", 1), texts{}, setting.StatusCannot, "unknown",
 			"at most 1 us to wake"},
 		{"no idle states", required(cstates),
-			texts{latencyFile: "\x00\x94\x35\x77", "/sys/devices/system/cpu/online": "0-1"},
+			texts{latencyFile: "\x00\x94\x35\x77", "/sys/devices/system/cpu/online": "0-1",
+				"/proc/cpuinfo": "vendor_id\t: AuthenticAMD\n"},
 			setting.StatusCannot, "unknown", "no deeper than C1"},
 	}
 	for _, tt := range tests {

@@ -87,9 +87,12 @@ func planUncore(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan
 func noUncore(m *Machine, policy setting.Policy, wanted string) Plan {
 	platform := probe.PlatformOf(m.Host)
 	cpuinfo, _ := m.Root.Read("/proc/cpuinfo") // "" is of no known processor
-	fix := platform.Remedy("uncore")
-	if !m.KernelAtLeast(5, 6) {
+	fix, option := platform.Remedy("uncore"), "CONFIG_INTEL_UNCORE_FREQ_CONTROL"
+	switch {
+	case !m.KernelAtLeast(5, 6):
 		fix = "it came with Linux 5.6"
+	case m.KernelOption(option) == option+" is not set":
+		fix = "this kernel is built without it; use one with " + option + "=y"
 	}
 	if platform.Guest || !strings.Contains(cpuinfo, "GenuineIntel") {
 		fix = "only bare Intel processors show it"

@@ -1121,4 +1121,94 @@ done
 nodes 0-1
 dmi Hetzner vServer Hetzner 20171111 11/11/2017
 
+tree visionfive2 'StarFive VisionFive 2 (JH7110: 4 SiFive U74 cores), Debian 13' \
+'arch/riscv/kernel/cpu.c, c_show, and irq.c of Linux 6.12; drivers/cpufreq/cpufreq-dt.c: one policy for all cores, a table of levels (jh7110.dtsi),
+no boost; drivers/hwmon/sfctemp.c; no DMI, no idle states in the device tree, no L3. U-Boot reads /boot/extlinux/extlinux.conf, which
+u-boot-menu writes from /etc/default/u-boot. The kernel has no hard lockup detector.'
+cpus 4
+trixie
+rm $T/etc/default/grub
+f etc/default/u-boot '# U_BOOT_PARAMETERS="ro quiet"'
+f boot/extlinux/extlinux.conf 'default l0
+label l0
+	menu label Debian GNU/Linux 13 (trixie) 6.12.38+deb13-riscv64
+	linux /boot/vmlinux-6.12.38+deb13-riscv64
+	append root=UUID=0a1b ro quiet'
+f proc/sys/kernel/osrelease 6.12.38+deb13-riscv64
+f boot/config-6.12.38+deb13-riscv64 'CONFIG_HZ_250=y
+CONFIG_NO_HZ_COMMON=y
+CONFIG_NO_HZ_IDLE=y
+# CONFIG_NO_HZ_FULL is not set'
+f proc/modules 'sfctemp 12288 0 - Live 0x0000000000000000'
+mkdir -p $T/proc
+for n in 0 1 2 3; do
+	printf 'processor\t: %s\nhart\t\t: %s\nisa\t\t: rv64imafdc_zicntr_zicsr_zifencei_zihpm_zba_zbb\nmmu\t\t: sv39\nuarch\t\t: sifive,u74-mc\nmvendorid\t: 0x489\nmarchid\t\t: 0x8000000000000007\nmimpid\t\t: 0x4210427\n\n' $n $((n + 1))
+done >$T/proc/cpuinfo
+cat >$T/proc/interrupts <<END
+           CPU0       CPU1       CPU2       CPU3
+ 10:     100000     100001     100002     100003  RISC-V INTC   5 Edge      riscv-timer
+ 12:        700          0          0          0  SiFive PLIC  75 Edge      dw-mci
+IPI0:       512        498        500        501  Rescheduling interrupts
+IPI1:       100         90         95         91  Function call interrupts
+END
+f proc/cmdline 'root=UUID=0a1b ro quiet'
+f sys/firmware/devicetree/base/model 'StarFive VisionFive 2 v1.3B'
+f sys/devices/system/clocksource/clocksource0/current_clocksource riscv_clocksource
+f sys/devices/system/clocksource/clocksource0/available_clocksource 'riscv_clocksource '
+rm $T/proc/sys/kernel/nmi_watchdog $T/proc/sys/kernel/numa_balancing
+smt notimplemented 0
+policy 0 cpufreq-dt schedutil 'conservative ondemand userspace powersave performance schedutil' 375000 1500000 375000 1500000
+f $P/affected_cpus '0 1 2 3'
+f $P/scaling_available_frequencies '375000 500000 750000 1500000 '
+for n in 0 1 2 3; do
+	topology $n $n $n
+	f $C/cpu$n/cpu_capacity 1024
+	f $C/cpu$n/cache/index2/level 2
+	f $C/cpu$n/cache/index2/shared_cpu_list 0-3
+	f $C/cpu$n/cache/index2/size 2048K
+done
+hwmon 0 platform/soc/120e0000.temperature-sensor sfctemp
+s 1 52340
+
+tree m7i-metal 'AWS m7i.metal-24xl (Xeon 8488C, 2 of its 48 cores with 2 threads each), Amazon Linux 2023, mitigations=off' \
+'drivers/cpufreq/intel_pstate.c of Linux 6.1, as of intel-pstate-active. The firmware is the owner'"'"'s: a tenant has no menu. DMI names Amazon EC2, and
+the product has .metal in its name; the processor has no flag of a hypervisor. Idle states: drivers/idle/intel_idle.c, spr_cstates. The
+kernel has no driver for the uncore, and no CONFIG_NO_HZ_FULL.'
+cpus 4
+f etc/os-release 'NAME="Amazon Linux"
+ID="amzn"
+ID_LIKE="fedora"'
+f proc/sys/kernel/osrelease 6.1.141-155.222.amzn2023.x86_64
+f boot/config-6.1.141-155.222.amzn2023.x86_64 'CONFIG_HZ_250=y
+CONFIG_NO_HZ_COMMON=y
+CONFIG_NO_HZ_IDLE=y
+# CONFIG_NO_HZ_FULL is not set
+# CONFIG_INTEL_UNCORE_FREQ_CONTROL is not set'
+f proc/modules 'ena 180224 0 - Live 0x0000000000000000'
+interrupts 4
+cpuinfo 4 GenuineIntel 6 143 8 0x2b000620 'Intel(R) Xeon(R) Platinum 8488C' 'fpu tsc msr apic ht constant_tsc nonstop_tsc arch_perfmon aperfmperf est ida arat epb pln pts hwp hwp_act_window hwp_epp hwp_pkg_req tsc_adjust avx512f'
+f proc/cmdline 'BOOT_IMAGE=(hd0,gpt1)/boot/vmlinuz-6.1.141-155.222.amzn2023.x86_64 root=UUID=0a1b ro console=tty0 console=ttyS0,115200n8 nvme_core.io_timeout=4294967295 selinux=1 quiet mitigations=off'
+f sys/devices/system/cpu/vulnerabilities/spectre_v2 'Vulnerable; IBPB: disabled; STIBP: disabled'
+rm $T/$C/nohz_full 2>/dev/null || :
+smt on 1
+f $C/intel_pstate/status active
+f $C/intel_pstate/no_turbo 0
+f $C/intel_pstate/hwp_dynamic_boost 1
+percent 21 31 47
+for n in 0 1 2 3; do
+	policy $n intel_pstate performance 'performance powersave' 800000 3800000 800000 3800000
+	f $P/base_frequency 2400000
+	f $P/energy_performance_preference performance
+	f $P/energy_performance_available_preferences 'default performance balance_performance balance_power power'
+	f $C/cpu$n/power/energy_perf_bias 6
+	throttle $n
+	idle $n POLL:0 C1:1 C1E:2 C6:290
+	topology $n $((n % 2)) "$((n % 2)),$((n % 2 + 2))"
+done
+l3 0-3 0 1 2 3
+nodes 0-3
+hwmon 0 platform/coretemp.0 coretemp
+s 1 42000 'Package id 0'
+dmi 'Amazon EC2' m7i.metal-24xl 'Amazon EC2' 1.0 10/16/2017
+
 pack

@@ -93,6 +93,11 @@ func (f Fingerprint) linux(root sysroot.Root) {
 			f.put("mitigation."+name, siblingState.ReplaceAllString(text, ""))
 		}
 	}
+	// a board without DMI; the kernel ends each text of the device tree with a NUL
+	const board = "/sys/firmware/devicetree/base/model"
+	if text, err := root.Read(board); err == nil && f["system.product"] == "" {
+		f.put("system.product", strings.Trim(text, "\x00"))
+	}
 	f.topology(root)
 	f.memory(root)
 }
@@ -103,13 +108,16 @@ func (f Fingerprint) linux(root sysroot.Root) {
 var siblingState = regexp.MustCompile(`[;,] (SMT [^;,]*|STIBP: conditional)`)
 
 // cpuinfo reads the first processor of /proc/cpuinfo: names and numbers on x86, the numbers of
-// implementer and part on arm64.
+// implementer and part on arm64, of the vendor with the name of the core on RISC-V
+// (arch/riscv/kernel/cpu.c, c_show), and the name on POWER.
 func (f Fingerprint) cpuinfo(text string) {
 	names := map[string]string{
 		"vendor_id": "cpu.vendor", "model name": "cpu.model", "cpu family": "cpu.family",
 		"model": "cpu.model_number", "stepping": "cpu.stepping",
 		"microcode": "cpu.microcode", "CPU implementer": "cpu.vendor", "CPU part": "cpu.model",
 		"CPU variant": "cpu.family", "CPU revision": "cpu.stepping",
+		"mvendorid": "cpu.vendor", "uarch": "cpu.model", "marchid": "cpu.family", "mimpid": "cpu.stepping",
+		"cpu": "cpu.model", "revision": "cpu.stepping",
 	}
 	for line := range strings.Lines(text) {
 		name, value, found := strings.Cut(line, ":")
@@ -117,7 +125,7 @@ func (f Fingerprint) cpuinfo(text string) {
 			return // an empty line ends the first processor
 		}
 		name = strings.TrimSpace(name)
-		if name == "flags" || name == "Features" {
+		if name == "flags" || name == "Features" || name == "features" || name == "isa" {
 			f["cpu.flags"] = hashOf([]byte(strings.TrimSpace(value)))
 		} else if to, known := names[name]; known {
 			f.put(to, value)

@@ -82,6 +82,18 @@ func TestFingerprintOfArm(t *testing.T) {
 	must.Be(t, f["cpu.vendor"] == "0x41" && f["cpu.model"] == "0xd0c" && f["cpu.flags"] != "", f)
 }
 
+// TestFingerprintOfABoard: another board or processor is seen without DMI and names of x86, too.
+func TestFingerprintOfABoard(t *testing.T) {
+	m, dir := machine(t, "more/visionfive2")
+	put(t, dir, "sys/firmware/devicetree/base/model", "StarFive VisionFive 2 v1.3B\x00")
+	f := ReadFingerprint(t.Context(), m, nil)
+	must.Be(t, f["system.product"] == "StarFive VisionFive 2 v1.3B" && f["cpu.model"] == "sifive,u74-mc" &&
+		f["cpu.vendor"] == "0x489" && f["cpu.stepping"] == "0x4210427" && f["cpu.flags"] != "", f)
+	m, _ = machine(t, "more/power9")
+	f = ReadFingerprint(t.Context(), m, nil)
+	must.Equal(t, f["cpu.model"], "POWER9 (architected), altivec supported")
+}
+
 func TestFingerprintOfOpenBSD(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "var/db/pkg/quirks-6.42/+CONTENTS", "")

@@ -13,6 +13,7 @@ type Platform struct {
 	Container bool
 	Modules   bool // the kernel loads modules
 	Mainframe bool // of IBM: no sensors, a fixed clock
+	Rented    bool // a whole machine of a cloud: its firmware is the owner's
 	WSL       bool // Windows starts the kernel
 }
 
@@ -23,7 +24,7 @@ func PlatformOf(h host.Host) Platform {
 	cpuinfo, _ := h.Root.Read("/proc/cpuinfo") // "" is of no known processor
 	return Platform{X86: host.IsX86(cpuinfo), Guest: v.Machine != "",
 		Container: v.Container != "", Modules: h.Root.Exists("/proc/modules"),
-		Mainframe: strings.Contains(cpuinfo, "IBM/S390"), WSL: isWSL(h)}
+		Mainframe: strings.Contains(cpuinfo, "IBM/S390"), WSL: isWSL(h), Rented: v.rented}
 }
 
 // isWSL reports whether the kernel is that of the Windows Subsystem for Linux, by its release.
@@ -59,6 +60,8 @@ var remedies = []struct {
 
 	{"frequency", Platform.isGuest, `measure on bare metal; frequency = "warn" in [controls] measures with ` +
 		"the clock that the host gives"},
+	{"frequency", Platform.isRented, `nothing to do on a rented machine, whose owner has the firmware: ` +
+		`frequency = "warn" in [controls] measures with the clock that it gives`},
 	{"frequency", Platform.isX86, "enable frequency control (EIST, SpeedStep, Cool'n'Quiet, CPPC) in the " +
 		"firmware, or load the driver"},
 	{"frequency", Platform.isMainframe, `nothing to do: the clock is fixed; frequency = "warn" in ` +
@@ -70,6 +73,9 @@ var remedies = []struct {
 		"the host gives"},
 	{"turbo", Platform.isMainframe, `nothing to do: the clock is fixed; turbo = "warn" in [controls] ` +
 		"measures with it"},
+	{"turbo", Platform.rentedArm, `nothing to do on a rented machine, whose owner has the firmware: ` +
+		`turbo = "warn" in [controls] measures with what it gives`},
+	{"turbo", Platform.isRented, `set turbo = { policy = "require", msr = true } in [controls]`},
 	{"turbo", Platform.isX86, `switch it off in the firmware, or set turbo = { policy = "require", ` +
 		`msr = true } in [controls]`},
 	{"turbo", nil, `switch it off in the firmware; if there is none, set turbo = "warn" in [controls]`},
@@ -85,7 +91,7 @@ var remedies = []struct {
 		"CONFIG_NO_HZ_FULL=y"},
 	{"nohz", Platform.isWSL, "build a kernel with CONFIG_NO_HZ_FULL=y for WSL (kernel= in .wslconfig), or " +
 		"measure on bare metal"},
-	{"nohz", Platform.isX86, "install a kernel with CONFIG_NO_HZ_FULL=y (Debian's and Fedora's have it)"},
+	{"nohz", Platform.isX86, "use a kernel with CONFIG_NO_HZ_FULL=y (Debian's and Fedora's have it)"},
 	{"nohz", nil, "install or build a kernel with CONFIG_NO_HZ_FULL=y"},
 
 	{"uncore", Platform.isContainer, "on the host of this container: modprobe intel_uncore_frequency"},
@@ -122,6 +128,8 @@ func (p Platform) Remedy(topic string) string {
 func (p Platform) isGuest() bool     { return p.Guest }
 func (p Platform) isMainframe() bool { return p.Mainframe }
 func (p Platform) isWSL() bool       { return p.WSL }
+func (p Platform) isRented() bool    { return p.Rented }
+func (p Platform) rentedArm() bool   { return p.Rented && !p.X86 }
 func (p Platform) isContainer() bool { return p.Container }
 func (p Platform) isX86() bool       { return p.X86 }
 func (p Platform) notX86() bool      { return !p.X86 }

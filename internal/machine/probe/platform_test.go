@@ -61,6 +61,11 @@ func TestRemediesAreTrueWhereTheyArePrinted(t *testing.T) {
 		{"more/container-v1", "msr", "on the host of this container", "krund loads"},
 		{"more/container-v1", "cstates", "on the host of this container", "boot with"},
 		{"more/altra", "turbo", "in the firmware", "msr"},
+		{"more/visionfive2", "sensors", "the board's", "coretemp"},
+		{"more/visionfive2", "turbo", `turbo = "warn"`, "msr"},
+		{"more/m7i-metal", "frequency", "rented", "firmware, or load"},
+		{"more/m7i-metal", "turbo", "msr = true", "in the firmware"},
+		{"more/m7i-metal", "nohz", "use a kernel", "install"},
 	} {
 		dir, text := dirs[tt.tree], cpuinfoOf[tt.tree]
 		if text != "" {

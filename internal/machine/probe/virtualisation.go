@@ -25,6 +25,8 @@ type Virtualisation struct {
 	Machine   string   `json:"machine"`
 	Container string   `json:"container"`          // the kind of container; "" for none
 	Evidence  []string `json:"evidence,omitempty"` // evidence for it
+
+	rented bool // see rented
 }
 
 // None reports whether nothing was found.
@@ -115,7 +117,8 @@ func (v *Virtualisation) askFiles(h host.Host) {
 		}
 	}
 	cpuinfo, _ := h.Root.Read("/proc/cpuinfo") // "" says nothing
-	if name := byFirmware(names...); name != "" && !rented(name, names, cpuinfo) {
+	name := byFirmware(names...)
+	if v.rented = rented(name, names, cpuinfo); name != "" && !v.rented {
 		v.found(name, "firmware: "+strings.Join(names, ", "))
 	}
 	if host.CPUFlag(cpuinfo, "hypervisor") {
