@@ -55,10 +55,8 @@ func TestNewBuffer(t *testing.T) {
 		b := must.Get(Create(spec))(t)
 		t.Cleanup(func() { _ = b.Close() })
 		s := must.Get(b.Read())(t)
-		if s.State != StateNew || s.Done != 0 || s.Pid != 0 || s.ExecNS != 0 || s.FirstNS != 0 ||
-			len(s.Findings) > 0 || len(s.Columns) != len(spec.Columns) {
-			t.Errorf("read %+v", s)
-		}
+		must.Be(t, s.State == StateNew && s.Done == 0 && s.Pid == 0 && s.ExecNS == 0 && s.FirstNS == 0 &&
+			len(s.Findings) == 0 && len(s.Columns) == len(spec.Columns), "read", s)
 	}
 }
 

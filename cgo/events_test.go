@@ -99,10 +99,9 @@ func TestEventsScribbled(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := must.Get(read(bytes.NewReader(test.change(eventful())), eventSpec, at(2000)))(t)
-			if test.finding == "" && len(s.Findings) > 0 || test.finding != "" && (len(s.Findings) != 1 ||
-				!strings.Contains(s.Findings[0], test.finding)) {
-				t.Errorf("findings %q, want %q", s.Findings, test.finding)
-			}
+			must.Be(t, (test.finding != "" || len(s.Findings) == 0) && (test.finding == "" ||
+				len(s.Findings) == 1 && strings.Contains(s.Findings[0], test.finding)), "findings",
+				s.Findings, "want", test.finding)
 			must.Be(t, len(s.Events) == test.events && s.EventsLost == test.lost, len(s.Events), "events and",
 				s.EventsLost, "lost", test.events, test.lost)
 		})

@@ -50,10 +50,8 @@ func TestInstalled(t *testing.T) {
 			"PKG_CONFIG_ALLOW_SYSTEM_LIBS=1"}
 		got := strings.Fields(command(t, env, "pkg-config", "--cflags", "--libs", "krun"))
 		must.EqualList(t, got, flags, "pkg-config")
-		if version := strings.TrimSpace(command(t, env, "pkg-config", "--modversion",
-			"krun")); version != "1" {
-			t.Errorf("pkg-config says version %q, want 1", version)
-		}
+		must.Equal(t, strings.TrimSpace(command(t, env, "pkg-config", "--modversion", "krun")), "1",
+			"pkg-config says version", "want 1")
 	}
 	program := filepath.Join(dir, "csv")
 	command(t, nil, append([]string{cc, "-std=c11", "-Wall", "-Wextra", "-Werror", "example/csv.c", "-o",
@@ -118,10 +116,8 @@ assert lib.krun_done(k) == 0
 print(lib.krun_count(k), all(lib.krun_wall_ns(k, i) > 0 for i in range(4)))
 lib.krun_free(k)
 `
-	if out := command(t, []string{"KRUN_ITERATIONS=4"}, "python3", "-c", text,
-		filepath.Join(root, "usr", "lib", "libkrun.so")); out != "4 True\n" {
-		t.Errorf("ctypes says %q", out)
-	}
+	must.Equal(t, command(t, []string{"KRUN_ITERATIONS=4"}, "python3", "-c", text,
+		filepath.Join(root, "usr", "lib", "libkrun.so")), "4 True\n", "ctypes says")
 }
 
 // checkCSV reads the example's output.

@@ -133,10 +133,8 @@ func TestPlaces(t *testing.T) {
 	for _, iterations := range []int{1, 7, 8, 9, 511, 512, 513, 2000, maxIterations} {
 		for _, columns := range []int{0, 1, 28, 29, 64, 1000, maxCounters + maxUserColumns} {
 			for _, events := range []int{0, 1, 2, 3, maxEvents} {
-				if c, g := cPlaces(iterations, columns, events), place(iterations, columns, events); c != g {
-					t.Errorf("%d iterations, %d columns, %d events: C %+v, Go %+v", iterations, columns,
-						events, c, g)
-				}
+				c, g := cPlaces(iterations, columns, events), place(iterations, columns, events)
+				must.Equal(t, c, g, iterations, "iterations", columns, "columns", events, "events: C", "Go")
 			}
 		}
 	}

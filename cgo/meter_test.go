@@ -45,20 +45,15 @@ func TestMeterInSharedBuffer(t *testing.T) {
 	must.Do(t, m.Done())
 
 	s := must.Get(b.Read())(t)
-	if s.State != StateDone || s.Done != 3 || s.Pid != os.Getpid() || s.Error != OK || len(s.Findings) > 0 {
-		t.Errorf("read %+v", s)
-	}
-	if s.InitNS <= 0 || s.FirstNS != s.StartNS[0] || s.BegunNS != s.StartNS[2] ||
-		s.DoneNS < s.BegunNS+s.WallNS[2] {
-		t.Errorf("stamps: %+v", s)
-	}
+	must.Be(t, s.State == StateDone && s.Done == 3 && s.Pid == os.Getpid() && s.Error == OK &&
+		len(s.Findings) == 0, "read", s)
+	must.Be(t, s.InitNS > 0 && s.FirstNS == s.StartNS[0] && s.BegunNS == s.StartNS[2] &&
+		s.DoneNS >= s.BegunNS+s.WallNS[2], "stamps", s)
 	must.Need(t, len(s.Columns) == 3, "columns", s.Columns)
 	user := s.Columns[2]
 	want := Column{"gc_ns", "ns", NoCore}
-	if user.Kind != KindUser || user.Column != want || user.Values[0] != 100 || user.Values[1] != Missing ||
-		user.Values[2] != 102 {
-		t.Errorf("user column %+v", user)
-	}
+	must.Be(t, user.Kind == KindUser && user.Column == want && user.Values[0] == 100 &&
+		user.Values[1] == Missing && user.Values[2] == 102, "user column", user)
 }
 
 // TestMeterEvents: what goroutines report at the same time is read, and what has no slot is
@@ -72,9 +67,8 @@ func TestMeterEvents(t *testing.T) {
 			for i := range each {
 				e := Event{Kind: EventMark, TimeNS: Now(), DurationNS: 0, Argument: int64(w*each + i),
 					Name: "writer " + strconv.Itoa(w) + strings.Repeat("-", w*50)}
-				if err := m.Event(e); err != nil && !errors.Is(err, EFULL) {
-					t.Error(err)
-				}
+				err := m.Event(e)
+				must.Be(t, err == nil || errors.Is(err, EFULL), err)
 			}
 		})
 	}

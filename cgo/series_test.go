@@ -217,9 +217,8 @@ func FuzzRead(f *testing.F) {
 		}
 		data := m[:min(int(size), len(m))]
 		s := must.Get(read(bytes.NewReader(data), testSpec, at(now)))(t, "reading memory failed")
-		if s.Done < 0 || s.Done > testSpec.Iterations || len(s.StartNS) != s.Done || len(s.WallNS) != s.Done {
-			t.Fatalf("%d done, %d starts, %d walls", s.Done, len(s.StartNS), len(s.WallNS))
-		}
+		must.Need(t, s.Done >= 0 && s.Done <= testSpec.Iterations && len(s.StartNS) == s.Done &&
+			len(s.WallNS) == s.Done, s.Done, "done", len(s.StartNS), "starts", len(s.WallNS), "walls")
 		for _, c := range s.Columns {
 			must.Need(t, len(c.Values) == s.Done && validText(c.Name, 1, nameBytes-1, ""), "column", c.Name,
 				len(c.Values), "values of", s.Done)

@@ -28,10 +28,8 @@ func TestView(t *testing.T) {
 	must.Equal(t, v.Done(), 5, "are done of 5")
 	v.Stop()
 	var flag [4]byte
-	if _, err := b.File().ReadAt(flag[:], controlStop); err != nil ||
-		binary.NativeEndian.Uint32(flag[:]) != 1 {
-		t.Errorf("stop flag %v, %v", flag, err)
-	}
+	_, err := b.File().ReadAt(flag[:], controlStop)
+	must.Be(t, err == nil && binary.NativeEndian.Uint32(flag[:]) == 1, "stop flag", flag, err)
 }
 
 // TestViewRefuses: a file that is no buffer, or whose plan leads out of it.

@@ -25,9 +25,8 @@ func TestConsoleKeepsCompleteLinesPerBoot(t *testing.T) {
 	if lines, _ := c.snapshot(3); !slices.Equal(lines, []Line{{1, "cut in ha"}, {2, "\uFFFDnew"}}) {
 		t.Errorf("lines %+v: want the rest of boot 1, then boot 2", lines)
 	}
-	if got, want := c.tail(2), "  boot 1| cut in ha\n  boot 2| \uFFFDnew\n"; got != want {
-		t.Errorf("tail is %q, want %q", got, want)
-	}
+	got, want := c.tail(2), "  boot 1| cut in ha\n  boot 2| \uFFFDnew\n"
+	must.Equal(t, got, want, "tail is")
 }
 
 func TestConsoleWaitFindsLinesPrintedBeforeAndAfter(t *testing.T) {

@@ -45,11 +45,9 @@ func TestWithoutTimeATestIsSkippedAndListed(t *testing.T) {
 		})
 	}
 	text, err := os.ReadFile(summary)
-	if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 3 ||
-		!strings.Contains(lines[0], "/enough\tok\t") || !strings.Contains(lines[1],
-		"/too_little\tno time\t") {
-		t.Errorf("summary %q, %v", text, err)
-	}
+	lines := strings.Split(string(text), "\n")
+	must.Be(t, err == nil && len(lines) == 3 && strings.Contains(lines[0], "/enough\tok\t") &&
+		strings.Contains(lines[1], "/too_little\tno time\t"), "summary", text, err)
 }
 
 // TestWaitsEndWithTheWholeRun: such a test is skipped and listed. It fails if it had failed before.

@@ -169,9 +169,8 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		must.Be(t, out == "what?" && status == 127, "nonsense", string(out), "status", status)
 		m.SetKernelArguments("second=1")
 		m.Send("end guest-reset")
-		if off := m.WaitOff(); off.Reason != OffRebooted || m.On() {
-			t.Errorf("off: %+v, on %v", off, m.On())
-		}
+		off := m.WaitOff()
+		must.Be(t, off.Reason == OffRebooted && !m.On(), "off", off, "on", m.On())
 		m.PowerOn()
 		m.WaitConsole(`commit=300 second=1$`) // and no longer a payload
 		m.WaitUp()
@@ -183,10 +182,9 @@ func TestMachineRebootsAndCounts(t *testing.T) {
 		}
 	})
 	text, err := os.ReadFile(summary)
-	if fields := strings.Split(string(text), "\t"); err != nil || len(fields) != 9 ||
-		fields[0] != t.Name()+"/machine" || strings.Join(fields[1:5], " ") != "ok 1 2 1" {
-		t.Errorf("summary %q, %v", text, err)
-	}
+	fields := strings.Split(string(text), "\t")
+	must.Be(t, err == nil && len(fields) == 9 && fields[0] == t.Name()+"/machine" &&
+		strings.Join(fields[1:5], " ") == "ok 1 2 1", "summary", text, err)
 	log, err := os.ReadFile(filepath.Join(logs, "TestMachineRebootsAndCounts-machine.console"))
 	must.Be(t, err == nil && strings.Contains(string(log), "--- power on 2\n"), "console file", log, err)
 }

@@ -17,9 +17,8 @@ func goTool(t testing.TB, args ...string) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "go", args...)
 	c.Env = append(c.Environ(), "CGO_ENABLED=1")
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("go %v: %v\n%s", args, err, out)
-	}
+	out, err := c.CombinedOutput()
+	must.Do(t, err, "go", args, out)
 }
 
 // buildGo builds the benchmark of testdata/gocases.

@@ -99,9 +99,8 @@ func javac(t testing.TB, dir, file string) {
 	if exec.CommandContext(t.Context(), "javac", old...).Run() == nil {
 		return
 	}
-	if out, err := exec.CommandContext(t.Context(), "javac", args...).CombinedOutput(); err != nil {
-		t.Fatalf("javac: %v\n%s", err, out)
-	}
+	out, err := exec.CommandContext(t.Context(), "javac", args...).CombinedOutput()
+	must.Do(t, err, "javac", out)
 }
 
 // javaVM returns the command of a JVM, with the option that prevents warnings about native methods

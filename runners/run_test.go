@@ -155,9 +155,8 @@ func TestExplain(t *testing.T) {
 	for _, status := range []int{ExitUsage, ExitNoEntry, ExitBenchmark, ExitLibrary, ExitException, ExitInit,
 		ExitMeasure} {
 		text := Explain(status)
-		if other, ok := seen[text]; text == "" || ok {
-			t.Errorf("status %d: %q, as %d", status, text, other)
-		}
+		other, ok := seen[text]
+		must.Be(t, text != "" && !ok, "status", status, text, "as", other)
 		seen[text] = status
 	}
 	for _, status := range []int{0, 1, 2, 127, 139} {

@@ -111,17 +111,15 @@ func TestAnalyzeStores(t *testing.T) {
 	}
 	stored := must.Get(os.ReadFile(filepath.Join(dir, "test_results.analysis.json")))(t)
 	doc := must.Get(warmup.Decode(stored))(t)
-	if len(doc.Pairs) != 3 || doc.Source.Machine != "bencher5" || doc.Parameters.Resamples != 2000 {
-		t.Errorf("stored %+v", doc.Source)
-	}
+	must.Be(t, len(doc.Pairs) == 3 && doc.Source.Machine == "bencher5" && doc.Parameters.Resamples == 2000,
+		"stored", doc.Source)
 	must.Equal(t, analyzed(t, "--format=json", in).stdout, string(stored),
 		"prints another analysis than the stored one")
 	other := filepath.Join(dir, "other.json")
 	r := analyzed(t, "--format", "json", "--delta", "5%", "-o", other, in)
-	if again, err := warmup.Decode(must.Get(os.ReadFile(other))(t)); r.code != exitOK || err != nil ||
-		again.Parameters.Delta.String() != "5%" {
-		t.Errorf("a changed delta is not in the analysis: %v", err)
-	}
+	again, err := warmup.Decode(must.Get(os.ReadFile(other))(t))
+	must.Be(t, r.code == exitOK && err == nil && again.Parameters.Delta.String() == "5%",
+		"a changed delta is not in the analysis", err)
 }
 
 func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
@@ -130,10 +128,8 @@ func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(in, "analysis.json"),
 		[]byte(`{"format":"krund-analysis","version":99}`), 0o644))
 	r := analyzed(t, in)
-	if r.code != exitOK || !strings.Contains(r.stderr, "analysis.json is replaced") ||
-		!strings.Contains(r.stderr, "version 99") {
-		t.Errorf("exit %d: %s", r.code, r.stderr)
-	}
+	must.Be(t, r.code == exitOK && strings.Contains(r.stderr, "analysis.json is replaced") &&
+		strings.Contains(r.stderr, "version 99"), "exit", r.code, r.stderr)
 }
 
 func TestAnalyzeRefuses(t *testing.T) {

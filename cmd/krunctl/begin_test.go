@@ -78,12 +78,9 @@ func TestBegin(t *testing.T) {
 	b := h.machineOf(t, "lab2")
 	runApp(b, "hub", "ship").says(t, exitError, "", "the machine is not fit")
 	r := h.krunctl(t, "eve", "hub", "wait", "--timeout", "1ns", id)
-	if !strings.Contains(r.stderr, "running, 2 of") {
-		t.Error(r.text())
-	}
-	if n := h.idle(t, "lab2"); n != nil {
-		t.Errorf("the part that failed is given to the same machine: %+v", n)
-	}
+	must.Contain(t, r.stderr, "running, 2 of", r.text())
+	n := h.idle(t, "lab2")
+	must.Be(t, n == nil, "the part that failed is given to the same machine", n)
 }
 
 // TestBuildBeforeItBegins: krund builds what the bundle says, once, and runs what was built. If the
@@ -142,13 +139,10 @@ func TestBeginRefuses(t *testing.T) {
 	a.uid = 0
 	runApp(a, "hub", "ship").says(t, exitError, "", `does not allow [hooks] ("hooks")`)
 	r := h.krunctl(t, "eve", "hub", "wait", id)
-	if r.code != exitError || r.stdout != "failed\n" ||
-		!strings.Contains(r.stderr, "does not allow [hooks]") {
-		t.Error(r.text())
-	}
-	if list, err := os.ReadDir(joined.Given(a.state)); len(list) > 0 || err != nil {
-		t.Errorf("what was refused is unpacked: %v, %v", list, err)
-	}
+	must.Be(t, r.code == exitError && r.stdout == "failed\n" &&
+		strings.Contains(r.stderr, "does not allow [hooks]"), r.text())
+	list, err := os.ReadDir(joined.Given(a.state))
+	must.Be(t, len(list) == 0 && err == nil, "what was refused is unpacked", list, err)
 }
 
 // unitFS has the drop-in of a unit that does not start at boot.
@@ -184,9 +178,8 @@ func TestSameNameAgain(t *testing.T) {
 		cfg.Path: "", "/root/x.toml": "has krund@x.service already, for /root/x.toml"} {
 		a.fsys = unitFS{durable.OS(), path}
 		err := a.joinedMachine().OwnName(cfg)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", path, err, want)
-		}
+		must.Be(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)), path,
+			err, "want", want)
 	}
 }
 
@@ -255,9 +248,7 @@ func TestStoppedOnTheMachine(t *testing.T) {
 		t.Errorf("krund was called: %q", got)
 	}
 	r := h.krunctl(t, "eve", "hub", "wait", id)
-	if r.code != exitError || !strings.Contains(r.stderr, "failed; lab1: stopped on the machine") {
-		t.Error(r.text())
-	}
+	r.says(t, exitError, "", "failed; lab1: stopped on the machine")
 }
 
 // noBundles is a network in which bundles do not arrive.
@@ -279,9 +270,8 @@ func TestBundleThatDoesNotArrive(t *testing.T) {
 	client.HTTP = &http.Client{Transport: noBundles{}}
 	err := h.machineOf(t, "lab1").begin(t.Context(), &client, *n, joined.Hub{})
 	must.Fail(t, err, given.ErrAgain)
-	if again := h.idle(t, "lab1"); again == nil || *again != *n {
-		t.Errorf("the hub gives %+v, want %+v again", again, n)
-	}
+	again := h.idle(t, "lab1")
+	must.Be(t, again != nil && *again == *n, "the hub gives", again, "want", n, "again")
 }
 
 // TestUnpackChecksTheHash: a bundle that is not the one of the hub's answer is not unpacked.

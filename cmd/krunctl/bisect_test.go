@@ -140,10 +140,8 @@ func TestBisect(t *testing.T) {
 		measure(t, r, answer.Step)
 		answer, code = ask()
 	}
-	if code != exitOK || answer.First != 11 || answer.Last != 11 || answer.Probability < 0.975 ||
-		answer.Blocks != 5*steps || steps > 12 {
-		t.Errorf("%d: %+v, %d steps", code, answer, steps)
-	}
+	must.Be(t, code == exitOK && answer.First == 11 && answer.Last == 11 && answer.Probability >= 0.975 &&
+		answer.Blocks == 5*steps && steps <= 12, code, answer, steps, "steps")
 	must.Get(os.Stat(filepath.Join(state, "builds", "0015.skip")))(t, "r15 was not skipped")
 }
 

@@ -119,10 +119,9 @@ func TestBisectHub(t *testing.T) {
 	o = bisectOptions{timeout: time.Nanosecond}
 	for range 3 { // each call ends before the step has
 		_, text, err := l.bisect(state, o)
-		if err == nil || !strings.Contains(err.Error(), "has not ended within 1ns") ||
-			!strings.Contains(text, "0 blocks measured; it is not shown yet that r8 differs from r0") {
-			t.Fatalf("%v: %s", err, text)
-		}
+		must.Need(t, err != nil && strings.Contains(err.Error(), "has not ended within 1ns") &&
+			strings.Contains(text, "0 blocks measured; it is not shown yet that r8 differs from r0"), err,
+			text)
 	}
 	// The first step fails on the hub, and is submitted again by --retry.
 	o.timeout = 0
@@ -136,9 +135,8 @@ func TestBisectHub(t *testing.T) {
 		if len(l.ran) != 2 {
 			return
 		}
-		if r := h.krunctl(t, "bob", "hub", "submit", other, "--to", "lab"); r.code != exitOK {
-			t.Fatal(r.text())
-		}
+		r := h.krunctl(t, "bob", "hub", "submit", other, "--to", "lab")
+		must.Need(t, r.code == exitOK, r.text())
 	}
 	answer, text, err := l.bisect(state, o)
 	must.Need(t, err == nil && answer.Action == "found" && answer.First == 5 && answer.Last == 5, err, answer,

@@ -74,10 +74,9 @@ func TestBombs(t *testing.T) {
 		if args[0] == "show" {
 			advice = "damaged"
 		}
-		if r.code != exitError || r.stdout != "" || !strings.Contains(r.stderr, limit) ||
-			!strings.Contains(r.stderr, dir) || !strings.Contains(r.stderr, advice) || len(r.stderr) > 1000 {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		must.Be(t, r.code == exitError && r.stdout == "" && strings.Contains(r.stderr, limit) &&
+			strings.Contains(r.stderr, dir) && strings.Contains(r.stderr, advice) && len(r.stderr) <= 1000,
+			args, r.text())
 	}
 	// And in an experiment's directory.
 	content, err := os.ReadFile(record)
@@ -85,9 +84,7 @@ func TestBombs(t *testing.T) {
 	b.must(os.WriteFile(b.recordPath(0, 1), content, 0o644))
 	for _, args := range [][]string{{"show"}, {"convert", "--to", "csv"}, {"check"}} {
 		r := krunctl(t, append(args, b.dir())...)
-		if r.code == exitOK || !strings.Contains(r.stdout+r.stderr, "0000000-001.json.gz") ||
-			!strings.Contains(r.stdout+r.stderr, limit) {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		must.Be(t, r.code != exitOK && strings.Contains(r.stdout+r.stderr, "0000000-001.json.gz") &&
+			strings.Contains(r.stdout+r.stderr, limit), args, r.text())
 	}
 }

@@ -73,10 +73,8 @@ func TestCompareArms(t *testing.T) {
 				NullArm *struct{ Unfit bool } `json:"null_arm"`
 			}
 			must.Do(t, json.Unmarshal([]byte(r.stdout), &got), r.text())
-			if r.code != c.exit || !got.Paired || len(got.Changes) != 1 || got.Changes[0].Key != "b:C:v" ||
-				got.Changes[0].Verdict != c.verdict {
-				t.Errorf("%s", r.text())
-			}
+			must.Be(t, r.code == c.exit && got.Paired && len(got.Changes) == 1 &&
+				got.Changes[0].Key == "b:C:v" && got.Changes[0].Verdict == c.verdict, r.text())
 			must.Be(t, got.NullArm == nil || got.NullArm.Unfit == c.unfit, "null arm", got.NullArm)
 		})
 	}
@@ -112,9 +110,7 @@ func TestCompareUsage(t *testing.T) {
 // TestCompareCalibrates: the table has the rate of false verdicts.
 func TestCompareCalibrates(t *testing.T) {
 	r := krunctl(t, "compare", "--calibrate", armsDirectory(t, 1.03, 1))
-	if r.code != exitError || !strings.Contains(r.stdout, "calibration: of 1000 tables of the same data") {
-		t.Error(r.text())
-	}
+	r.says(t, exitError, "calibration: of 1000 tables of the same data", "")
 	for _, correction := range []string{"bh", "none"} {
 		r := krunctl(t, "compare", "--correction", correction, armsDirectory(t, 1, 1))
 		must.Equal(t, r.code, exitOK, fmt.Sprint(correction, r.text()))
@@ -140,9 +136,8 @@ func TestJudgementOfLost(t *testing.T) {
 	} {
 		r := compare.Result{TestsSteady: 1, Changes: []compare.Change{test.lost}}
 		err := (&app{}).judgement(&r, test.failOn)
-		if errors.Is(err, errUnjudged) != test.want || err != nil && !strings.Contains(err.Error(), "b:C:v") {
-			t.Errorf("%s: %v", test.name, err)
-		}
+		must.Be(t, errors.Is(err, errUnjudged) == test.want && (err == nil ||
+			strings.Contains(err.Error(), "b:C:v")), test.name, err)
 	}
 }
 

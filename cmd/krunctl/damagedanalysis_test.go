@@ -117,9 +117,8 @@ func damages(document any, use func(what string, damaged []byte)) {
 // hang, and need no more memory than the data.
 func TestDamagedAnalysis(t *testing.T) {
 	dir := smallDirectory(t)
-	if r := krunctl(t, "analyze", "--rule", "resamples=50", dir); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	r := krunctl(t, "analyze", "--rule", "resamples=50", dir)
+	must.Need(t, r.code == exitOK, r.text())
 	file, out := filepath.Join(dir, "analysis.json"), filepath.Join(t.TempDir(), "out")
 	text := must.Get(os.ReadFile(file))(t)
 	var document any

@@ -49,10 +49,8 @@ func TestDoctor(t *testing.T) {
 			r := doctorOn(t, tree, "--json")
 			var doc doctorJSON
 			must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), r.text())
-			if doc.Format != 1 || len(doc.Findings) < 20 || doc.Fit != (r.code == exitOK) ||
-				doc.Proof != nil {
-				t.Errorf("exit %d, %+v", r.code, doc)
-			}
+			must.Be(t, doc.Format == 1 && len(doc.Findings) >= 20 && doc.Fit == (r.code == exitOK) &&
+				doc.Proof == nil, "exit", r.code, doc)
 			if n%must.Often(5, 1) != 0 {
 				return
 			}
@@ -210,10 +208,9 @@ func TestProveSeveralSettings(t *testing.T) {
 				}
 				return nil
 			})
-			if !slices.Equal(seen, tt.measured) || !strings.Contains(r.stdout+r.stderr, tt.says) {
-				t.Errorf("randomize_va_space while measured: %q, want %q, and %q in\n%s", seen, tt.measured,
-					tt.says, r.text())
-			}
+			must.Be(t, slices.Equal(seen, tt.measured) && strings.Contains(r.stdout+r.stderr, tt.says),
+				"randomize_va_space while measured", seen, "want", tt.measured, "and", tt.says, "in",
+				r.text())
 			for path, text := range before {
 				must.Equal(t, after[path], text)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 // TestNothingToAnalyze: a command that analyzes an experiment of which no execution was completed
@@ -29,10 +30,9 @@ func TestNothingToAnalyze(t *testing.T) {
 	} {
 		r := krunctl(t, args...)
 		want := "krunctl: nothing of " + b.dir() + " could be analyzed: none of its "
-		if r.code != exitError || !strings.Contains(r.stderr, want) ||
-			!strings.Contains(r.stderr, "executions was completed") {
-			t.Errorf("%s: exit %d, stderr %s\nwant 1 and %q", name, r.code, r.stderr, want)
-		}
+		must.Be(t, r.code == exitError && strings.Contains(r.stderr, want) &&
+			strings.Contains(r.stderr, "executions was completed"), name, "exit", r.code, "stderr", r.stderr,
+			"want 1 and", want)
 	}
 	krunctl(t, "analyze", good.dir()).says(t, exitOK, "", "", "with results")
 }

@@ -73,9 +73,8 @@ func TestEnableAsks(t *testing.T) {
 	must.Be(t, len(questions) == 0, "an image:", questions)
 	for _, yes := range []string{"y\n", "Y\n", "YES\n"} {
 		a := &app{stdout: &bytes.Buffer{}, ask: func(string) (string, bool) { return yes, true }}
-		if ok, err := a.confirm("Continue?"); !ok || err != nil {
-			t.Errorf("%q is not a yes, error %v", yes, err)
-		}
+		ok, err := a.confirm("Continue?")
+		must.Be(t, ok && err == nil, yes, "is not a yes, error", err)
 	}
 }
 
@@ -108,10 +107,8 @@ func TestDisableTellsSystemd(t *testing.T) {
 
 func TestRestoreWithNothingToDo(t *testing.T) {
 	b := mixed(t)
-	if r := krunctl(t, "repair", "--machine", b.toml); r.code != exitOK ||
-		r.stdout != "nothing to restore\n" {
-		t.Error(r.text())
-	}
+	r := krunctl(t, "repair", "--machine", b.toml)
+	must.Be(t, r.code == exitOK && r.stdout == "nothing to restore\n", r.text())
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	defer lock.Release()
@@ -127,9 +124,8 @@ func TestEnableAcceptsChanges(t *testing.T) {
 		args := append([]string{"enable", "--root", root, b.toml}, flags...)
 		r := krunctl(t, args...).in(b)
 		_, err := os.Stat(request)
-		if asked := len(flags) > 0; r.code != 0 || (err == nil) != asked ||
-			strings.Contains(r.text(), "are kept apart") != asked {
-			t.Errorf("%q: %s, the request: %v", flags, r.text(), err)
-		}
+		asked := len(flags) > 0
+		must.Be(t, r.code == 0 && (err == nil) == asked &&
+			strings.Contains(r.text(), "are kept apart") == asked, flags, r.text(), "the request", err)
 	}
 }

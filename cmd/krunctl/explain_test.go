@@ -22,11 +22,8 @@ func TestExplain(t *testing.T) {
 	answer := ": no cause is established for any of 8 changepoints in 2 keys "
 	must.Be(t, text.code == exitOK && strings.Contains(first, answer), text.text())
 	var doc explain.Document
-	if err := json.Unmarshal([]byte(krunctl(t, "explain", "--format", "json", in).stdout),
-		&doc); err != nil ||
-		doc.Format != explain.Format || len(doc.Keys) != 2 {
-		t.Errorf("%v, %+v", err, doc)
-	}
+	err := json.Unmarshal([]byte(krunctl(t, "explain", "--format", "json", in).stdout), &doc)
+	must.Be(t, err == nil && doc.Format == explain.Format && len(doc.Keys) == 2, err, doc)
 	for i := range doc.Keys {
 		must.Contain(t, text.stdout, "\n"+doc.Keys[i].Key+" (instrument off)\n", doc.Keys[i].Key, "is not")
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func TestAFailedExportLeavesTheOldFile(t *testing.T) {
@@ -17,10 +18,9 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.csv")
 	b.must(os.WriteFile(file, []byte("old"), 0o644))
 	r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "-o", file, b.dir())
-	if got, err := os.ReadFile(file); r.code != exitError || string(got) != "old" || err != nil ||
-		!strings.Contains(r.stderr, "slot 1 has 9") {
-		t.Errorf("file %q, error %v:\n%s", got, err, r.text())
-	}
+	got, err := os.ReadFile(file)
+	must.Be(t, r.code == exitError && string(got) == "old" && err == nil &&
+		strings.Contains(r.stderr, "slot 1 has 9"), "file", got, err, r.text())
 	if r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--iterations", "0-3", "-o", file,
 		b.dir()); r.code != exitOK {
 		t.Error(r.text())
@@ -59,10 +59,8 @@ func TestColumnsOfTheSameName(t *testing.T) {
 	b.append(rec)
 	r := krunctl(t, "convert", "--to", "csv", "--iterations", "3", b.dir())
 	head, row, _ := strings.Cut(r.stdout, "\n")
-	if !strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") || !strings.HasSuffix(row,
-		",4,18446744073709551615,-6,1\n") {
-		t.Error(r.text())
-	}
+	must.Be(t, strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") &&
+		strings.HasSuffix(row, ",4,18446744073709551615,-6,1\n"), r.text())
 	if r := krunctl(t, "convert", "--to", "csv", "--iterations", "2", b.dir()); !strings.HasSuffix(r.stdout,
 		",3,,-7,1\n") {
 		t.Error(r.text())
@@ -78,13 +76,10 @@ func TestExportOfADamagedRecord(t *testing.T) {
 	whole := krunctl(t, "convert", "--to", "csv", b.dir()).stdout
 	b.flip(b.recordPath(0, 1), 60)
 	r := krunctl(t, "convert", "--to", "csv", b.dir())
-	if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitLeftOut && strings.Count(r.stderr, "0000000-001") == 1, r.text())
 	for line := range strings.Lines(whole) {
-		if gone := strings.HasPrefix(line, "nbody,C,default-c,1,"); strings.Contains(r.stdout, line) == gone {
-			t.Errorf("line %q: gone %v", line, gone)
-		}
+		gone := strings.HasPrefix(line, "nbody,C,default-c,1,")
+		must.Be(t, strings.Contains(r.stdout, line) != gone, "line", line, "gone", gone)
 	}
 }
 
@@ -97,10 +92,9 @@ func TestADiskThatIsFull(t *testing.T) {
 	b.must(err)
 	defer full.Close()
 	var stderr strings.Builder
-	if code := run([]string{"convert", "--to", "csv", b.dir()}, nil, full, &stderr); code != exitError ||
-		!strings.Contains(stderr.String(), "no space left") {
-		t.Errorf("exit %d, %s", code, stderr.String())
-	}
+	code := run([]string{"convert", "--to", "csv", b.dir()}, nil, full, &stderr)
+	must.Be(t, code == exitError && strings.Contains(stderr.String(), "no space left"), "exit", code,
+		stderr.String())
 }
 
 // TestExportEvents: events as a table and in a trace, and the flags that do not fit.
@@ -112,10 +106,8 @@ func TestExportEvents(t *testing.T) {
 		t.Error(r.text())
 	}
 	r := krunctl(t, "convert", "--to", "trace", "--key", "*:C:*", b.dir())
-	if r.code != exitOK || !strings.HasPrefix(r.stdout, `{"displayTimeUnit":"ns","traceEvents":[`) ||
-		!strings.Contains(r.stdout, `"iteration 0"`) || strings.Contains(r.stdout, "CPython") {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, `{"displayTimeUnit":"ns","traceEvents":[`) &&
+		strings.Contains(r.stdout, `"iteration 0"`) && !strings.Contains(r.stdout, "CPython"), r.text())
 	for _, flags := range []string{"trace --rows wide", "trace --iterations 0-1",
 		"csv --rows events --column a",
 		"jsonl --rows wide", "csv --rows executions --iterations 0-1", "go --rows events"} {

@@ -227,20 +227,16 @@ func TestFaults(t *testing.T) {
 			must.EqualList(t, codes(t, b), f.codes, "check-data finds")
 			damaged := contents(t, b.dir())
 			krunctl(t, "repair", "--dry-run", b.dir())
-			if after := contents(t, b.dir()); !equal(damaged, after) {
-				t.Error("a dry run has changed something")
-			}
+			after := contents(t, b.dir())
+			must.Be(t, equal(damaged, after), "a dry run has changed something")
 			first := krunctl(t, "repair", b.toml)
 			must.Equal(t, (first.code == exitOK), f.mended, "repair", first.text())
-			if got := codes(t, b); (len(got) == 0) != f.mended {
-				t.Errorf("after repair check-data finds %v", got)
-			}
+			got := codes(t, b)
+			must.Equal(t, (len(got) == 0), f.mended, "after repair check-data finds", got)
 			again := contents(t, b.dir())
 			second := krunctl(t, "repair", b.toml)
-			if !strings.HasPrefix(second.stdout, "nothing to repair\n") ||
-				!equal(again, contents(t, b.dir())) {
-				t.Errorf("a second repair:\n%s", second.text())
-			}
+			must.Be(t, strings.HasPrefix(second.stdout, "nothing to repair\n") &&
+				equal(again, contents(t, b.dir())), "a second repair", second.text())
 			checkRepaired(t, b, f, before)
 		})
 	}
@@ -251,18 +247,15 @@ func TestFaults(t *testing.T) {
 func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
 	t.Helper()
 	r := krunctl(t, "convert", "--to", "csv", b.dir())
-	if got := strings.Count(r.stdout, "\n") - 1; f.rows > 0 && got != f.rows {
-		t.Errorf("%d iterations are exported, want %d:\n%s", got, f.rows, r.text())
-	}
+	got := strings.Count(r.stdout, "\n") - 1
+	must.Be(t, f.rows <= 0 || got == f.rows, got, "iterations are exported, want", f.rows, r.text())
 	s := must.Get(schedule.Open(lax(), b.directory.Schedule(), false))(t)
 	defer s.Close()
-	if h := s.Header(); h.Slots != before.Slots || h.Width != before.Width ||
-		h.ConfigHash != before.ConfigHash || h.Order != before.Order {
-		t.Errorf("header %+v, was %+v", h, before)
-	}
-	if sum, err := s.Summarize(); err != nil || sum.Damaged != 0 {
-		t.Errorf("summary %+v, error %v", sum, err)
-	}
+	h := s.Header()
+	must.Be(t, h.Slots == before.Slots && h.Width == before.Width && h.ConfigHash == before.ConfigHash &&
+		h.Order == before.Order, "header", h, "was", before)
+	sum, err := s.Summarize()
+	must.Be(t, err == nil && sum.Damaged == 0, "summary", sum, err)
 }
 
 func contents(t *testing.T, dir string) map[string]string {
@@ -299,10 +292,8 @@ func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 	b.flipSlot(0)
 	before := contents(t, b.dir())
 	r := krunctl(t, "repair", b.dir())
-	if r.code != exitError || !strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) ||
-		!equal(before, contents(t, b.dir())) {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitError && strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) &&
+		equal(before, contents(t, b.dir())), r.text())
 }
 
 // TestReadersTellWhatIsWrong runs every reading command over directories that are
@@ -398,8 +389,6 @@ func TestCheckDataWithoutSchedule(t *testing.T) {
 	b := complete(t)
 	b.must(os.Remove(b.path("schedule")))
 	r := krunctl(t, "check", b.dir())
-	if want := " of an unknown number of slots completed, "; r.code != exitError ||
-		!strings.Contains(r.stdout, want) {
-		t.Errorf("want %q:\n%s", want, r.text())
-	}
+	want := " of an unknown number of slots completed, "
+	r.says(t, exitError, want, "")
 }

@@ -56,9 +56,7 @@ func TestGroups(t *testing.T) {
 		rest = after
 		for _, c := range g.commands {
 			_, after, found := strings.Cut(rest, "  "+c.Name()+" ")
-			if !found {
-				t.Fatalf("%s: no %s, or out of order, in\n%s", g.title, c.Name(), help)
-			}
+			must.Need(t, found, g.title, "no", c.Name(), "or out of order, in", help)
 			rest = after
 		}
 	}
@@ -119,15 +117,13 @@ func TestExamples(t *testing.T) {
 			t.Run(strings.Join(args, " "), func(t *testing.T) {
 				r := krunctl(t, args...)
 				if slices.Contains(needRoot, c.Name()) {
-					if r.code != exitError && r.code != exitUsage || r.stdout != "" {
-						t.Errorf("without root and without benchmarks:\n%s", r.text())
-					}
+					must.Be(t, (r.code == exitError || r.code == exitUsage) && r.stdout == "",
+						"without root and without benchmarks", r.text())
 					return
 				}
 				if lacks := needs[c.Name()]; lacks != "" && args[len(args)-1] != c.Name() {
-					if r.code == exitOK || !strings.Contains(r.stderr, lacks) {
-						t.Errorf("the error does not name %s:\n%s", lacks, r.text())
-					}
+					must.Be(t, r.code != exitOK && strings.Contains(r.stderr, lacks),
+						"the error does not name", lacks, r.text())
 					return
 				}
 				if krund, isCheck := strings.CutPrefix(r.stdout, "krund check "); isCheck ||
@@ -144,16 +140,12 @@ func TestExamples(t *testing.T) {
 					return
 				}
 				if lacksInput(args) {
-					if r.code == exitUsage {
-						t.Errorf("a file that is not there is no wrong usage:\n%s", r.text())
-					}
+					must.Be(t, r.code != exitUsage, "a file that is not there is no wrong usage", r.text())
 					return
 				}
 				// a machine that is not fit, records without counters
 				if c.Name() == "check" || slices.Contains(args, "--counters") {
-					if r.code > exitError || r.stdout+r.stderr == "" {
-						t.Error(r.text())
-					}
+					must.Be(t, r.code <= exitError && r.stdout+r.stderr != "", r.text())
 					return
 				}
 				// its executions of a few iterations are too short to judge
@@ -161,9 +153,8 @@ func TestExamples(t *testing.T) {
 					strings.Contains(r.stderr, "cannot be judged") && r.stdout != "" {
 					return
 				}
-				if r.code != exitOK || r.stdout == "" && !strings.Contains(strings.Join(args, " "), "-o ") {
-					t.Error(r.text())
-				}
+				must.Be(t, r.code == exitOK && (r.stdout != "" ||
+					strings.Contains(strings.Join(args, " "), "-o ")), r.text())
 			})
 		}
 	}

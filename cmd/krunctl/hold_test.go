@@ -85,10 +85,8 @@ func TestEnableForgetsAStopAndTellsOfAHold(t *testing.T) {
 	b.must(b.directory.Ask(directory.Stop, "test"))
 	b.must(b.directory.Ask(directory.Hold, "test"))
 	r := krunctl(t, "enable", "--root", root, b.toml)
-	if r.code != exitOK || b.asked(directory.Stop) || !b.asked(directory.Hold) || !strings.Contains(r.stdout,
-		"krunctl resume") {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitOK && !b.asked(directory.Stop) && b.asked(directory.Hold) &&
+		strings.Contains(r.stdout, "krunctl resume"), r.text())
 }
 
 // TestCommandsCanBePasted: what is advised names the experiment in a way that a shell takes for one

@@ -103,9 +103,8 @@ func repository(t *testing.T) string {
 	git := func(args ...string) {
 		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x"},
 			args...)...)
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v\n%s", args, err, out)
-		}
+		out, err := c.CombinedOutput()
+		must.Do(t, err, "git", args, out)
 	}
 	write("lab/x.toml", `[experiment]
 executions = 4
@@ -222,9 +221,8 @@ func TestHub(t *testing.T) {
 	r := h.krunctl(t, "ann", "hub", "submit", toml, "--to", "lab", "--machines", "2", "--arms", "v1,main,v1",
 		"--build", "test -f src/benchmarks/b/bench.py && echo built >src/benchmarks/b/built")
 	id := strings.TrimSpace(r.stdout)
-	if r.code != exitOK || id == "" || !strings.Contains(r.stderr, "the machine must have python3, krund") {
-		t.Fatal(r.text())
-	}
+	must.Need(t, r.code == exitOK && id != "" &&
+		strings.Contains(r.stderr, "the machine must have python3, krund"), r.text())
 	h.krunctl(t, "eve", "compare", id).says(t, exitWaiting, "", "")
 	h.krunctl(t, "eve", "hub", "wait", "--timeout", "1ns", id).says(t, exitWaiting, "", "")
 	for i, machine := range []string{"lab1", "lab2"} {
@@ -238,9 +236,8 @@ func TestHub(t *testing.T) {
 			arms = append(arms, fmt.Sprintf("%s %v %s%s", arm.Name, arm.Null, text, built))
 		}
 		want := "v1 false first\nbuilt\n|main false second\nbuilt\n|v1-3 true "
-		if strings.Join(arms, "|") != want || cfg.Slots() != 2*3 {
-			t.Errorf("%s: %q, %d slots", machine, arms, cfg.Slots())
-		}
+		must.Be(t, strings.Join(arms, "|") == want && cfg.Slots() == 2*3, machine, arms, cfg.Slots(),
+			"slots")
 	}
 	h.krunctl(t, "eve", "hub", "get", "experiments/"+id).says(t, exitOK, "\"state\": \"done\"", "")
 	h.krunctl(t, "eve", "hub", "get", "/api/v1/machines?after=lab1").says(t, exitOK, "\"name\": \"lab2\"", "")
@@ -259,13 +256,11 @@ func TestHub(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(r.stdout), &document); err != nil || len(document.Changes) != 1 {
-		t.Fatal(err, r.text())
-	}
-	if c := document.Changes[0]; r.code != exitError || c.Verdict != "worse" || c.Machines.Machines != 2 ||
-		c.Steady.After != 4 {
-		t.Errorf("exit %d: %+v\n%s", r.code, c, r.stderr)
-	}
+	err := json.Unmarshal([]byte(r.stdout), &document)
+	must.Need(t, err == nil && len(document.Changes) == 1, err, r.text())
+	c := document.Changes[0]
+	must.Be(t, r.code == exitError && c.Verdict == "worse" && c.Machines.Machines == 2 && c.Steady.After == 4,
+		"exit", r.code, c, r.stderr)
 	if r := h.krunctl(t, "eve", "compare", "--arms", "v1,v9", id); r.code == exitOK ||
 		strings.Contains(r.stderr, "krunctl-verdict") || !strings.Contains(r.stderr, "x ("+id+")") {
 		t.Errorf("a temporary path is named: %s", r.text())
@@ -306,21 +301,16 @@ func TestHubRefuses(t *testing.T) {
 		{"", []string{"hub", "wait", id}, exitUsage, "KRUNHUB_TOKEN"},
 	} {
 		r := h.krunctl(t, c.user, c.args...)
-		if r.code != c.code || !strings.Contains(r.stderr, c.want) {
-			t.Errorf("%s: %q: want %d and %q:\n%s", c.user, c.args, c.code, c.want, r.text())
-		}
+		r.says(t, c.code, "", c.want, c.user, c.args, "and")
 	}
 	h.krunctl(t, "ann", "hub", "request", "stop", id).says(t, exitOK, "", "")
 	if r := h.krunctl(t, "eve", "hub", "wait", id); r.code != exitError || r.stdout != "stopped\n" {
 		t.Error(r.text())
 	}
 	r := h.krunctl(t, "eve", "compare", id)
-	if r.code != exitError || !strings.Contains(r.stderr, "no machine has shipped results") {
-		t.Error(r.text())
-	}
-	if n := h.idle(t, "lab1"); n != nil {
-		t.Errorf("a stopped experiment is given to a machine: %+v", n)
-	}
+	r.says(t, exitError, "", "no machine has shipped results")
+	n := h.idle(t, "lab1")
+	must.Be(t, n == nil, "a stopped experiment is given to a machine", n)
 	ann := &api.Client{URL: h.url, Token: h.users["ann"]}
 	err := ann.SendBundle(context.Background(), store.Hash([]byte("x")), 1, strings.NewReader("x"))
 	must.Refuse(t, err, "not a valid bundle", "a file that is no bundle")

@@ -71,9 +71,7 @@ func TestSubmitTriesAgain(t *testing.T) {
 		w.WriteHeader(http.StatusForbidden)
 	})
 	r := refused.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1")
-	if r.code != exitError || strings.Contains(r.stderr, "again") {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitError && !strings.Contains(r.stderr, "again"), r.text())
 }
 
 // TestFetchTriesAgain: a part whose bundle did not arrive, or not whole, is not reported as failed,
@@ -121,9 +119,8 @@ func TestFetchTriesAgain(t *testing.T) {
 		state, err := (&api.Client{URL: real.url, Token: real.users["ann"]}).Experiment(t.Context(), id)
 		must.Be(t, err == nil && len(state.Shares) == 1 && state.Shares[0].State == "running", name, state,
 			err)
-		if text := source(t, trace); strings.Count(text, "run ") != 1 {
-			t.Errorf("%s: krund was called: %q", name, text)
-		}
+		text := source(t, trace)
+		must.Equal(t, strings.Count(text, "run "), 1, name, "krund was called", text)
 		real.end(t, "lab1", id)
 	}
 }

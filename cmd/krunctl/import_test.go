@@ -79,9 +79,8 @@ func TestConvert(t *testing.T) {
 			&doc))
 		return doc.Rows[0].Classification
 	}
-	if a, b := class(in), class(krun); a != b || a == "" {
-		t.Errorf("the class is %q before and %q after", a, b)
-	}
+	a, b := class(in), class(krun)
+	must.Be(t, a == b && a != "", "the class is", a, "before and", b, "after")
 }
 
 // TestReportAndCompare: commands that use the analysis.

@@ -19,10 +19,7 @@ func TestImportConfig(t *testing.T) {
 		"HEAP_LIMIT = 2097152\nos.system(\"touch /tmp/krund-test-was-run\")\n"
 	must.Do(t, os.WriteFile(in, []byte(text), 0o600))
 	r := krunctl(t, "convert", "--to", "toml", in, "-o", out)
-	if r.code != exitOK || !strings.Contains(r.stderr,
-		`line 5: os.system("touch /tmp/krund-test-was-run") has no counterpart`) {
-		t.Error(r.text())
-	}
+	r.says(t, exitOK, "", `line 5: os.system("touch /tmp/krund-test-was-run") has no counterpart`)
 	if _, err := os.Lstat("/tmp/krund-test-was-run"); err == nil {
 		t.Error("the program was run")
 	}
@@ -37,9 +34,8 @@ func TestImportConfigOntoItself(t *testing.T) {
 	const text = "VMS = {}\n"
 	name := save(t, "old.krun", text)
 	krunctl(t, "convert", "--to", "toml", name, "-o", name).says(t, exitUsage, "", "")
-	if got, err := os.ReadFile(name); err != nil || string(got) != text {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := os.ReadFile(name)
+	must.Be(t, err == nil && string(got) == text, got, err)
 }
 
 // TestImportConfigKeepsFiles: a file that exists is not replaced, and what is far larger than a
@@ -49,9 +45,8 @@ func TestImportConfigKeepsFiles(t *testing.T) {
 	name, out := save(t, "old.krun", "VMS = {}\n"), save(t, "new.toml", precious)
 	krunctl(t, "convert", "--to", "toml", name, "-o", out).says(t, exitUsage,
 		"", out+" exists; name another file, or remove it")
-	if got, err := os.ReadFile(out); err != nil || string(got) != precious {
-		t.Errorf("%q, %v", got, err)
-	}
+	got, err := os.ReadFile(out)
+	must.Be(t, err == nil && string(got) == precious, got, err)
 	large := save(t, "large.krun", strings.Repeat("# x\n", 1<<18+1))
 	krunctl(t, "convert", "--to", "toml", large).says(t, exitError, "", "more than 1048576 bytes")
 }
@@ -71,10 +66,8 @@ func TestImportConfigReadsBelow(t *testing.T) {
 	write("own.krun", "execfile('base.krun', globals())\nN_EXECUTIONS = 7\nexecfile('link.krun')\n"+
 		"execfile('fifo.krun')\n")
 	r := krunctl(t, "convert", "--to", "toml", filepath.Join(dir, "own.krun"))
-	if r.code != exitOK || !strings.Contains(r.stdout, "executions = 7") ||
-		!strings.Contains(r.stdout, "nbody = { parameter = 15 }") {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitOK && strings.Contains(r.stdout, "executions = 7") &&
+		strings.Contains(r.stdout, "nbody = {parameter = 15 }"), r.text())
 	for _, want := range []string{"line 3: ", "path escapes from parent", "line 4: ", "it is a FIFO"} {
 		must.Contain(t, r.stderr, want)
 	}

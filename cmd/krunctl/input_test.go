@@ -43,9 +43,8 @@ func TestFIFOAsInput(t *testing.T) {
 		name := fifo(t, filepath.Join(dir, c.name))
 		for _, args := range c.commands {
 			r := krunctl(t, append(args, name)...)
-			if r.code == exitOK || !strings.Contains(r.stderr, name) || !strings.Contains(r.stderr, c.say) {
-				t.Errorf("%v %s: want %q:\n%s", args, c.name, c.say, r.text())
-			}
+			must.Be(t, r.code != exitOK && strings.Contains(r.stderr, name) &&
+				strings.Contains(r.stderr, c.say), args, c.name, "want", c.say, r.text())
 		}
 	}
 }

@@ -55,9 +55,8 @@ func TestKeyFlag(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	krunctl(t, "report", in, "--key", one, "-o", out).says(t, exitOK, "", "")
-	if pages, err := filepath.Glob(filepath.Join(out, "keys", "*.html")); err != nil || len(pages) != 1 {
-		t.Errorf("pages %v, %v", pages, err)
-	}
+	pages, err := filepath.Glob(filepath.Join(out, "keys", "*.html"))
+	must.Be(t, err == nil && len(pages) == 1, "pages", pages, err)
 }
 
 // TestAnalyzeKey: the analysis of some keys has the same results as that of all keys, and does not
@@ -91,10 +90,8 @@ func TestAnalyzeKey(t *testing.T) {
 func TestCompleteKeys(t *testing.T) {
 	b := mixed(t)
 	r := krunctl(t, "__complete", "analyze", b.dir(), "--key", "")
-	if r.code != exitOK || !strings.Contains(r.stdout, "fasta:C:default-c\n") || !strings.Contains(r.stdout,
-		":4\n") {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitOK && strings.Contains(r.stdout, "fasta:C:default-c\n") &&
+		strings.Contains(r.stdout, ":4\n"), r.text())
 	demo := filepath.Join("..", "..", "configs", "demo.toml") // has not begun
 	r = krunctl(t, "__complete", "analyze", demo, "--key", "")
 	must.Contain(t, r.stdout, "spectralnorm:C:default-c\n", r.text())

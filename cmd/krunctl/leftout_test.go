@@ -67,9 +67,8 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 			for _, args := range recordReaders {
 				r := readRecords(t, tmp, b.dir(), args)
 				if strings.Contains(args, "--counters") { // they have none to judge, which is 1 in any case
-					if r.code != exitError || strings.Contains(r.stderr, "0000000-001") != (name != "sound") {
-						t.Errorf("%v:\n%s", args, r.text())
-					}
+					must.Be(t, r.code == exitError &&
+						strings.Contains(r.stderr, "0000000-001") == (name != "sound"), args, r.text())
 					continue
 				}
 				if name == "sound" {
@@ -79,11 +78,10 @@ func TestDamagedRecordsAreOneRule(t *testing.T) {
 					must.Be(t, r.code == exitOK && !strings.Contains(r.stderr, "left out"), args, r.text())
 					continue
 				}
-				if r.code != exitLeftOut || strings.Count(r.stderr, "0000000-001") != 1 ||
-					!strings.Contains(r.stderr, "left out 1 record in all") ||
-					!strings.Contains(r.stderr, "krunctl check") {
-					t.Errorf("%v: want exit %d and the record's name once:\n%s", args, exitLeftOut, r.text())
-				}
+				must.Be(t, r.code == exitLeftOut && strings.Count(r.stderr, "0000000-001") == 1 &&
+					strings.Contains(r.stderr, "left out 1 record in all") &&
+					strings.Contains(r.stderr, "krunctl check"), args, "want exit", exitLeftOut,
+					"and the record's name once", r.text())
 				must.Be(t, r.stdout != "" || strings.Contains(args, " -o "), args, "printed nothing")
 			}
 			for _, args := range [][]string{{"check", b.dir()}, {"show", b.dir(), "0"}} {
@@ -113,9 +111,7 @@ func TestManyDamagedRecords(t *testing.T) {
 	}
 	for _, args := range [][]string{{"show"}, {"analyze", "--table"}} {
 		r := krunctl(t, append(args, b.dir())...)
-		if r.code != exitLeftOut || strings.Count(r.stderr, "\n") > 5 || !strings.Contains(r.stderr,
-			"left out 50 records in all") {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		must.Be(t, r.code == exitLeftOut && strings.Count(r.stderr, "\n") <= 5 &&
+			strings.Contains(r.stderr, "left out 50 records in all"), args, r.text())
 	}
 }

@@ -68,9 +68,8 @@ func TestMethodsOfSeveral(t *testing.T) {
 		csvArgs, jsonArgs := append(append(strings.Fields(command+"csv"), in, in), few...),
 			append(append(strings.Fields(command+"json"), in, in), few...)
 		rows, err := csv.NewReader(strings.NewReader(krunctl(t, csvArgs...).stdout)).ReadAll()
-		if err != nil || len(rows)%2 == 0 || rows[0][1] != "key" || rows[(len(rows)-1)/2+1][1] == "key" {
-			t.Errorf("%s: %d rows, %v", command, len(rows), err)
-		}
+		must.Be(t, err == nil && len(rows)%2 != 0 && rows[0][1] == "key" &&
+			rows[(len(rows)-1)/2+1][1] != "key", command, len(rows), "rows", err)
 		d := json.NewDecoder(strings.NewReader(krunctl(t, jsonArgs...).stdout))
 		documents := 0
 		for d.More() {
@@ -96,10 +95,8 @@ func TestStabilityOfMeans(t *testing.T) {
 	must.Do(t, os.WriteFile(name, text, 0o644))
 	without := krunctl(t, "enough", "stability", "--ratio-resamples", "100", name)
 	with := krunctl(t, "enough", "stability", "--ratio-resamples", "100", "--batch", "100ms", name)
-	if without.code != exitOK || !strings.Contains(without.stdout, "--batch") || with.code != exitOK ||
-		strings.Contains(with.stdout, "--batch") {
-		t.Errorf("without:\n%s\nwith:\n%s", without.text(), with.text())
-	}
+	must.Be(t, without.code == exitOK && strings.Contains(without.stdout, "--batch") && with.code == exitOK &&
+		!strings.Contains(with.stdout, "--batch"), "without", without.text(), "with", with.text())
 	must.Be(t, strings.Contains(with.stdout, "2m 40s") && !strings.Contains(without.stdout, "2m 40s"),
 		"two times 800 batches are 160 s", with.text())
 }

@@ -48,9 +48,7 @@ func TestOldExperiment(t *testing.T) {
 			must.Do(t, json.Unmarshal([]byte(r.stdout), &now))
 			var lost []string
 			compared := missing(old, now, "", &lost)
-			if len(lost) > 0 {
-				t.Errorf("%d of %d values differ:\n%.4000s", len(lost), compared, strings.Join(lost, "\n"))
-			}
+			must.Be(t, len(lost) == 0, len(lost), "of", compared, "values differ", strings.Join(lost, "\n"))
 			must.Be(t, compared >= 10, "compared only", compared, "values")
 		})
 	}

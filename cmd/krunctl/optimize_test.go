@@ -149,10 +149,9 @@ func TestOptimizeOutputs(t *testing.T) {
 	zipped := writeText(t, filepath.Join(dir, "v.csv.gz"), packed.String())
 	args := []string{"enough", "optimize", "--metric", "rciw2", "--resamples", "300"}
 	want := krunctl(t, append(args, "--format", "json", plain)...)
-	if got := krunctl(t, append(args, "--format", "json", zipped)...); got.code != exitOK ||
-		strings.ReplaceAll(got.stdout, ".gz", "") != want.stdout {
-		t.Errorf("other output\n%s", got.text())
-	}
+	got := krunctl(t, append(args, "--format", "json", zipped)...)
+	must.Be(t, got.code == exitOK && strings.ReplaceAll(got.stdout, ".gz", "") == want.stdout, "other output",
+		got.text())
 	var doc optimize.Document
 	must.Do(t, json.Unmarshal([]byte(want.stdout), &doc))
 	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)

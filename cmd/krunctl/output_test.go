@@ -220,10 +220,9 @@ func TestOutputRefused(t *testing.T) {
 				}
 				must.Do(t, c.make(file))
 				before := mode(t, file)
-				if r := run(); r.code != exitError || !strings.Contains(r.stderr, c.say) ||
-					!strings.Contains(r.stderr, file) {
-					t.Errorf("want %q:\n%s", c.say, r.text())
-				}
+				r := run()
+				must.Be(t, r.code == exitError && strings.Contains(r.stderr, c.say) &&
+					strings.Contains(r.stderr, file), "want", c.say, r.text())
 				must.Equal(t, mode(t, file), before, "it was")
 				must.Refused(os.Lstat(file+".missing"))(t, "", "the missing target was created")
 			})

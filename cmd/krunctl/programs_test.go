@@ -145,10 +145,9 @@ func TestPrograms(t *testing.T) {
 				t.Errorf("the report does not say it: %v", err)
 			}
 			r := krunctl(t, "convert", "--to", "csv", of.dir)
-			if n := strings.Count(r.stdout, "b,C,v,"); n != 5*50 ||
-				strings.Count(r.stdout, "c,C,v,") != 10*50 {
-				t.Errorf("export has %d rows of b: %.300s", n, r.text())
-			}
+			n := strings.Count(r.stdout, "b,C,v,")
+			must.Be(t, n == 5*50 && strings.Count(r.stdout, "c,C,v,") == 10*50, "export has", n,
+				"rows of b", r.text())
 		})
 	}
 }

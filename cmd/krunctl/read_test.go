@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"krund/rig/must"
 	"os"
 	"strings"
 	"testing"
@@ -66,9 +67,7 @@ func TestShowJSONIsTheDocument(t *testing.T) {
 	want, err := io.ReadAll(z)
 	b.must(err)
 	for _, args := range [][]string{{b.dir(), "3"}, {b.toml, "3-2"}, {b.recordPath(3, 2)}} {
-		if r := krunctl(t, append([]string{"show", "--format", "json"}, args...)...); r.code != exitOK ||
-			r.stdout != string(want) {
-			t.Errorf("%v: %s, want %s", args, r.text(), want)
-		}
+		r := krunctl(t, append([]string{"show", "--format", "json"}, args...)...)
+		must.Be(t, r.code == exitOK && r.stdout == string(want), args, r.text(), "want", want)
 	}
 }

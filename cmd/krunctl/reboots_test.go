@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"krund/internal/analysis/compare"
@@ -69,13 +68,11 @@ func TestReboots(t *testing.T) {
 				Spread        []compare.KeySpread
 			}
 			must.Do(t, json.Unmarshal([]byte(ran.stdout), &got))
-			if got.Before != hardware || got.After != kexec || len(got.Compare.Changes) != 1 ||
-				string(got.Compare.Changes[0].Verdict) != c.verdict {
-				t.Errorf("%s against %s: %+v, want %s", got.Before, got.After, got.Compare.Changes, c.verdict)
-			}
-			if len(got.Spread) != 1 || got.Spread[0].RestartSpread == nil || got.Spread[0].Boots != 12 {
-				t.Fatalf("spread %+v, want one key with 12 boots", got.Spread)
-			}
+			must.Be(t, got.Before == hardware && got.After == kexec && len(got.Compare.Changes) == 1 &&
+				string(got.Compare.Changes[0].Verdict) == c.verdict, got.Before, "against", got.After,
+				got.Compare.Changes, "want", c.verdict)
+			must.Need(t, len(got.Spread) == 1 && got.Spread[0].RestartSpread != nil &&
+				got.Spread[0].Boots == 12, "spread", got.Spread, "want one key with 12 boots")
 			if s := got.Spread[0]; s.Key != "b:C:v" || s.Share < c.low || s.Share > c.high {
 				t.Errorf("%s: share %v, want %v to %v", s.Key, s.Share, c.low, c.high)
 			}
@@ -88,9 +85,7 @@ func TestRebootsText(t *testing.T) {
 	ran := krunctl(t, "compare", "--by", "restart", dir)
 	for _, want := range []string{"after soft the program is the same as after hardware", "b:C:v", "same",
 		"before: hardware; after: soft", "between 12 restarts", "share 9"} {
-		if ran.code != exitOK || !strings.Contains(ran.stdout, want) {
-			t.Errorf("no %q:\n%s", want, ran.text())
-		}
+		ran.says(t, exitOK, want, "", "no")
 	}
 }
 

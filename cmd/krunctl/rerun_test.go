@@ -36,15 +36,12 @@ func TestRerun(t *testing.T) {
 		b.dir())
 	want := "       1        1  error      fasta:C:default-c\n" +
 		"       5        2  error      fasta:C:default-c\n"
-	if dry.code != exitOK || dry.stdout != want+"would run 2 slots again\n" {
-		t.Errorf("--dry-run: %s", dry.text())
-	}
+	must.Be(t, dry.code == exitOK && dry.stdout == want+"would run 2 slots again\n", "--dry-run",
+		dry.text())
 	must.Equal(t, krunctl(t, "status", "--format", "json", b.dir()).stdout, before,
 		"--dry-run changed the experiment")
 	r := krunctl(t, "run", "--again", "--later", "--outcome", "error", "--key", "fasta:C:*", b.dir())
-	if r.code != exitOK || !strings.HasPrefix(r.stdout, want+"2 slots outstanding again") {
-		t.Error(r.text())
-	}
+	must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, want+"2 slots outstanding again"), r.text())
 	krunctl(t, "check", b.dir()).says(t, exitOK, "replaced", "")
 	if r := krunctl(t, "repair", b.dir()); r.code != exitOK || r.stdout != "nothing to repair\n" {
 		t.Error(r.text())
@@ -91,9 +88,7 @@ func TestRerunRefuses(t *testing.T) {
 		"there is no slot 99; the schedule has 8":                                   {"--slot", "99"},
 	} {
 		r := krunctl(t, append([]string{"run", "--again", "--later", b.dir()}, args...)...)
-		if r.code == exitOK || !strings.Contains(r.stderr, want) {
-			t.Errorf("%s\nwant %q", r.text(), want)
-		}
+		must.Be(t, r.code != exitOK && strings.Contains(r.stderr, want), r.text(), "want", want)
 	}
 	d, err := directory.Open(durable.OS(), b.dir())
 	b.must(err)
@@ -101,12 +96,9 @@ func TestRerunRefuses(t *testing.T) {
 	b.must(err)
 	r := krunctl(t, "run", "--again", "--later", "--slot", "1", b.dir())
 	b.must(lock.Release())
-	if r.code != exitError || !strings.Contains(r.stderr, "is running this experiment") {
-		t.Errorf("while krund runs: %s", r.text())
-	}
-	if list, _ := filepath.Glob(filepath.Join(b.dir(), "results", "*.replaced")); len(list) > 0 {
-		t.Errorf("records were replaced: %q", list)
-	}
+	r.says(t, exitError, "", "is running this experiment", "while krund runs")
+	list, _ := filepath.Glob(filepath.Join(b.dir(), "results", "*.replaced"))
+	must.Be(t, len(list) == 0, "records were replaced", list)
 }
 
 // TestNextOf: the directory of a quick run has no configuration of its own.

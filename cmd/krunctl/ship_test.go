@@ -53,9 +53,8 @@ func TestShipAndJoin(t *testing.T) {
 		r.says(t, exitError, "", "was seen last at 2026-11-21T12:00:00Z and runs an experiment; if")
 		a.stdin = strings.NewReader(token)
 		runApp(a, append(args, "--replace")...).says(t, exitOK, "", "takes the place of machine")
-		if hub, err := joined.Load(a.fsys, a.hubFile); err != nil || hub.Deadline != "5m" {
-			t.Errorf("the deadline of the owner became %q, %v", hub.Deadline, err)
-		}
+		hub, err := joined.Load(a.fsys, a.hubFile)
+		must.Be(t, err == nil && hub.Deadline == "5m", "the deadline of the owner became", hub.Deadline, err)
 	}()
 	ask := func(request string) {
 		must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
@@ -75,16 +74,13 @@ func TestShipAndJoin(t *testing.T) {
 		t.Errorf("the hub's request to resume was not followed: %v", err)
 	}
 	m, err := h.DB.Machine(t.Context(), "lab1")
-	if err != nil || !strings.Contains(m.Facts, `"cpu.model":"Intel`) || strings.Contains(m.Facts,
-		"cpu.flags") {
-		t.Errorf("%s, %v", m.Facts, err)
-	}
+	must.Be(t, err == nil && strings.Contains(m.Facts, `"cpu.model":"Intel`) &&
+		!strings.Contains(m.Facts, "cpu.flags"), m.Facts, err)
 	experiments, err := h.DB.Experiments(t.Context(), 10)
 	must.Need(t, err == nil && len(experiments) == 1 && experiments[0].Name == "test", experiments, err)
 	shares, err := h.DB.Shares(t.Context(), experiments[0].ID)
-	if err != nil || len(shares) != 1 || !strings.Contains(shares[0].Status, `"completed":1,"failed":1`) {
-		t.Errorf("%+v, %v", shares, err)
-	}
+	must.Be(t, err == nil && len(shares) == 1 &&
+		strings.Contains(shares[0].Status, `"completed":1,"failed":1`), shares, err)
 }
 
 // TestShipToNothing ships to a hub that is not there: it ends at the deadline, and what is to be
@@ -116,9 +112,8 @@ func TestShipRemembersWithoutHub(t *testing.T) {
 		must.Do(t, known.Add(dir))
 	}
 	runApp(a, "hub", "ship").says(t, exitError, "", "has not joined a hub")
-	if list := known.Directories(); len(list) != 1 || list[0] != kept {
-		t.Errorf("remembered: %q, want %s", list, kept)
-	}
+	list := known.Directories()
+	must.Be(t, len(list) == 1 && list[0] == kept, "remembered", list, "want", kept)
 }
 
 // TestWaitForSilentHub: a hub that accepts a request and does not answer does not outlast

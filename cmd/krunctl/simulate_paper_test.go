@@ -100,8 +100,7 @@ func TestSimulatePaperRefuses(t *testing.T) {
 		{[]string{"uoptime", in}, exitUsage, "at least two versions"},
 	} {
 		got := krunctl(t, append([]string{"enough", "simulate", "--paper"}, c.args...)...)
-		if got.code != c.code || !strings.Contains(got.text(), c.want) {
-			t.Errorf("%v: exit status %d, want %d and %q:\n%s", c.args, got.code, c.code, c.want, got.text())
-		}
+		must.Be(t, got.code == c.code && strings.Contains(got.text(), c.want), c.args, "exit status",
+			got.code, "want", c.code, "and", c.want, got.text())
 	}
 }

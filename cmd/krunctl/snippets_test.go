@@ -20,9 +20,7 @@ func TestSnippets(t *testing.T) {
 	dir := t.TempDir()
 	b := mixed(t)
 	r := krunctl(t, "convert", "--to", "csv", "-o", filepath.Join(dir, "warmup.csv"), b.dir())
-	if r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	must.Need(t, r.code == exitOK, r.text())
 	want := ""
 	blocks := regexp.MustCompile("(?s)```(python|r)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	for _, block := range blocks {
@@ -54,9 +52,7 @@ func TestSnippets(t *testing.T) {
 			rounded := ""
 			for _, row := range rows {
 				v, err := strconv.ParseFloat(row[3], 64)
-				if err != nil || v <= 0 {
-					t.Errorf("%q: %v", row, err)
-				}
+				must.Be(t, err == nil && v > 0, row, err)
 				rounded += strings.Join(row[:3], ":") + " " + strconv.FormatFloat(v, 'g', 6, 64) + "\n"
 			}
 			if want == "" {

@@ -25,9 +25,7 @@ func TestStatusAfterACrash(t *testing.T) {
 		t.Helper()
 		var st summary.Status
 		text, document := krunctl(t, "status", b.dir()), krunctl(t, "status", "--format", "json", b.dir())
-		if text.code != exitOK || document.code != exitOK {
-			t.Fatal(text.text(), document.text())
-		}
+		must.Need(t, text.code == exitOK && document.code == exitOK, text.text(), document.text())
 		b.must(json.Unmarshal([]byte(document.stdout), &st))
 		return text.stdout, st
 	}
@@ -39,22 +37,20 @@ func TestStatusAfterACrash(t *testing.T) {
 	}
 	wantRunning := func(when string) {
 		t.Helper()
-		if text, st := status(); st.Interrupted != nil || !strings.Contains(text, "\nrunning ") ||
-			!strings.Contains(text, "1 running") {
-			t.Errorf("%s:\n%s", when, text)
-		}
+		text, st := status()
+		must.Be(t, st.Interrupted == nil && strings.Contains(text, "\nrunning ") &&
+			strings.Contains(text, "1 running"), when, text)
 	}
 	wantRunning("its krund is unknown")
 	takenBy(ended.Process.Pid, "other")
 	wantRunning("by a krund of another machine")
 	takenBy(ended.Process.Pid, "bencher7")
 	text, st := status()
-	if st.Running == nil || st.Interrupted == nil || !st.Interrupted.Begun.Equal(begun) ||
-		strings.Contains(text, "running") ||
-		!strings.Contains(text, "1 interrupted") || !strings.Contains(text,
-		"started 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again") {
-		t.Errorf("after a crash: %+v\n%s", st.Interrupted, text)
-	}
+	must.Be(t, st.Running != nil && st.Interrupted != nil && st.Interrupted.Begun.Equal(begun) &&
+		!strings.Contains(text, "running") && strings.Contains(text, "1 interrupted") &&
+		strings.Contains(text,
+			"started 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again"), "after a crash",
+		st.Interrupted, text)
 	slot, err := b.sched.Current()
 	b.must(err)
 	b.append(b.record(slot, results.Completed))
@@ -80,9 +76,8 @@ func TestStatusOfAReusedNumber(t *testing.T) {
 	lock, err := b.directory.Lock(other.Process.Pid, "bencher7")
 	b.must(err)
 	b.must(lock.Release())
-	if r := krunctl(t, "status", b.dir()); !strings.Contains(r.stdout, "interrupted") {
-		t.Error(r.text())
-	}
+	r := krunctl(t, "status", b.dir())
+	must.Contain(t, r.stdout, "interrupted", r.text())
 }
 
 // TestStatusWhileStarting: before krund has made the schedule, status shows the plan.
@@ -94,9 +89,8 @@ func TestStatusWhileStarting(t *testing.T) {
 		var st summary.Status
 		text, document := krunctl(t, "status", "--by", "key", b.dir()), krunctl(t, "status", "--format",
 			"json", b.dir())
-		if text.code != exitOK || document.code != exitOK || strings.Contains(text.stdout, "created") {
-			t.Fatal(text.text(), document.text())
-		}
+		must.Need(t, text.code == exitOK && document.code == exitOK &&
+			!strings.Contains(text.stdout, "created"), text.text(), document.text())
 		b.must(json.Unmarshal([]byte(document.stdout), &st))
 		return st
 	}

@@ -49,13 +49,10 @@ func TestServeStatus(t *testing.T) {
 	} {
 		w := ask(test.method, test.host, test.path)
 		body := w.Body.String()
-		if w.Code != test.status || !strings.Contains(body, test.want) ||
-			test.absent != "" && strings.Contains(body, test.absent) {
-			t.Errorf("%s %s %s: status %d\n%s", test.method, test.host, test.path, w.Code, body)
-		}
-		if !strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
-			t.Errorf("%s: headers %v", test.path, w.Header())
-		}
+		must.Be(t, w.Code == test.status && strings.Contains(body, test.want) && (test.absent == "" ||
+			!strings.Contains(body, test.absent)), test.method, test.host, test.path, "status", w.Code, body)
+		must.Be(t, strings.HasPrefix(w.Header().Get("Content-Security-Policy"), "default-src 'none'"),
+			test.path, "headers", w.Header())
 	}
 	before := ask(http.MethodGet, "127.0.0.1", "/status.json").Body.String()
 	b.run(results.Completed)
@@ -77,9 +74,8 @@ func TestWatch(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{host: "bencher7", fsys: b.directory.FS(), now: time.Now, terminal: &out}
 	b.must(a.watch(t.Context(), f, statusOptions{watch: true}))
-	if strings.Count(out.String(), "state        finished") != 1 || strings.Contains(out.String(), "\x1b") {
-		t.Errorf("%q", out.String())
-	}
+	must.Be(t, strings.Count(out.String(), "state        finished") == 1 &&
+		!strings.Contains(out.String(), "\x1b"), out.String())
 	for _, wrong := range []string{"8080", ":8080", "no.such.host.invalid:0"} {
 		must.Refuse(t, a.serve(t.Context(), f, statusOptions{serve: wrong}), "", wrong, "is served")
 	}

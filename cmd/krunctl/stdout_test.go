@@ -30,9 +30,7 @@ func TestOutputToStandardOutput(t *testing.T) {
 			output, file := w.place(t)
 			r := krunctl(t, w.words(in, output)...)
 			want, err := os.ReadFile(file)
-			if r.code != exitOK || err != nil {
-				t.Fatalf("%v\n%s", err, r.text())
-			}
+			must.Need(t, r.code == exitOK && err == nil, err, r.text())
 			for _, to := range standardOutputs {
 				args := w.words(in, to)
 				if w.name == "plot" {
@@ -55,16 +53,13 @@ func TestPagesNeedADirectory(t *testing.T) {
 	for _, args := range [][]string{{"report", in}, {"convert", "--to", "parquet", in}} {
 		for _, to := range standardOutputs {
 			r := krunctl(t, append(slices.Clone(args), "-o", to)...)
-			if r.code != exitUsage || !strings.Contains(r.stderr, "a directory") || r.stdout != "" {
-				t.Errorf("%v -o %s: %s", args, to, r.text())
-			}
+			must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, "a directory") && r.stdout == "",
+				args, "-o", to, r.text())
 		}
 	}
 	for _, to := range standardOutputs {
 		r := krunctl(t, "time", "--save", to, "true")
-		if r.code != exitUsage || !strings.Contains(r.stderr, "a directory") {
-			t.Errorf("time --save %s: %s", to, r.text())
-		}
+		r.says(t, exitUsage, "", "a directory", "time --save", to)
 	}
 	if _, err := os.Lstat("-"); err == nil {
 		t.Error("there is a directory -")
@@ -75,9 +70,7 @@ func TestPagesNeedADirectory(t *testing.T) {
 func TestPlotFormat(t *testing.T) {
 	in := analyzedDirectory(t)
 	r := krunctl(t, "report", "-o", "-", in)
-	if r.code != exitUsage || !strings.Contains(r.stderr, "--format") {
-		t.Error(r.text())
-	}
+	r.says(t, exitUsage, "", "--format")
 	krunctl(t, "report", "-o", "-", "--format", "gif", in).says(t, exitUsage, "", "")
 	krunctl(t, "report", "-o", "-", "--format", "svg", "--column", "nosuch", in).says(t, exitUsage, "",
 		"no selected execution has it")
@@ -95,10 +88,8 @@ func TestImportConfigRedirected(t *testing.T) {
 	name := save(t, "old.krun", "VMS = {}\n")
 	for _, args := range [][]string{{}, {"-o", "-"}, {"-o", "/dev/stdout"}} {
 		r := krunctl(t, append([]string{"convert", "--to", "toml", name}, args...)...)
-		if r.code != exitOK || !strings.HasPrefix(r.stdout, "# converted") ||
-			!strings.Contains(r.stderr, "\nold.toml:") {
-			t.Errorf("%v: %s", args, r.text())
-		}
+		must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, "# converted") &&
+			strings.Contains(r.stderr, "\nold.toml:"), args, r.text())
 	}
 }
 
@@ -107,7 +98,5 @@ func TestMarkdownOnStandardOutput(t *testing.T) {
 	var out strings.Builder
 	a := &app{stdout: &out}
 	must.Do(t, a.printAnswer(trial.Answer{}, timeOptions{markdown: "-"}))
-	if out.String() != console.Markdown(trial.Answer{}) {
-		t.Errorf("%q", out.String())
-	}
+	must.Equal(t, out.String(), console.Markdown(trial.Answer{}))
 }

@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/exchange"
 	"krund/internal/experiment/results"
+	"krund/rig/must"
 )
 
 func FuzzParseIterations(f *testing.F) {
@@ -15,10 +16,8 @@ func FuzzParseIterations(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if from, too, err := exchange.ParseIterations(s); err == nil && (from < 0 || too <= from &&
-			from != math.MaxInt) {
-			t.Errorf("%q: %d to %d", s, from, too)
-		}
+		from, too, err := exchange.ParseIterations(s)
+		must.Be(t, err != nil || from >= 0 && (too > from || from == math.MaxInt), s, from, "to", too)
 	})
 }
 

@@ -141,9 +141,8 @@ func TestTimeQuotes(t *testing.T) {
 		root.AddCommand(command)
 		root.SetArgs(append([]string{"time"}, test.args...))
 		err := root.Execute()
-		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%q: %v, want %q", test.args, err, test.want)
-		}
+		must.Be(t, (err != nil) == (test.want != "") && (err == nil ||
+			strings.Contains(err.Error(), test.want)), test.args, err, "want", test.want)
 	}
 }
 

@@ -22,10 +22,9 @@ func TestCensusCPUs(t *testing.T) {
 		must.Write(t, filepath.Join(dir, "sys/devices/system/cpu/online"), test.online+"\n")
 		m := &control.Machine{Host: host.Host{Root: sysroot.New(dir)}}
 		cpus, err := censusCPUs(m, control.Defaults(), test.list)
-		if test.refused == "" && (err != nil || cpus.String() != test.want) ||
-			test.refused != "" && (err == nil || !strings.Contains(err.Error(), test.refused)) {
-			t.Errorf("%q of %s: %s, %v", test.list, test.online, cpus, err)
-		}
+		must.Be(t, (test.refused != "" || err == nil && cpus.String() == test.want) && (test.refused == "" ||
+			err != nil && strings.Contains(err.Error(), test.refused)), test.list, "of", test.online, cpus,
+			err)
 	}
 }
 

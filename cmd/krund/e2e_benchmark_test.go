@@ -230,11 +230,9 @@ var misbehaviours = []misbehaviour{
 		}`,
 		outcome: results.Completed, done: 5,
 		check: func(t *testing.T, _ *experiment, r results.Record) {
-			if r.Process.Strays != 100 || len(r.Process.Findings) > 3 ||
-				len(r.Process.Stdout.Text) > 1<<20+200 {
-				t.Errorf("%d strays, %d bytes of stdout, findings %.300q", r.Process.Strays,
-					len(r.Process.Stdout.Text), r.Process.Findings)
-			}
+			must.Be(t, r.Process.Strays == 100 && len(r.Process.Findings) <= 3 &&
+				len(r.Process.Stdout.Text) <= 1<<20+200, r.Process.Strays, "strays",
+				len(r.Process.Stdout.Text), "bytes of stdout, findings", r.Process.Findings)
 		},
 	},
 	{

@@ -81,9 +81,8 @@ func TestDecideMissing(t *testing.T) {
 	run().want(t, exitError, "stop.rules needs krunctl beside krund")
 	e.must(os.Rename(program+".away", program))
 	run().want(t, exitInterrupted)
-	if _, err := os.Stat(program); !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
+	_, err := os.Stat(program)
+	must.Need(t, errors.Is(err, os.ErrNotExist), err)
 	run().want(t, exitOK)
 	must.Equal(t, e.flags(), "CCCC", "slots", "want CCCC")
 }

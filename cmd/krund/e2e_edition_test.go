@@ -44,14 +44,12 @@ def run_iter(n):
 	for _, r := range e.records() {
 		editions = append(editions, r.Edition)
 		hashes[r.Machine.Fingerprint["program.benchmark.edited.py"]] = true
-		if strings.Contains(strings.Join(r.Reasons, "\n"), file+" changed while this execution ran") !=
-			(r.Pexec < 3) {
-			t.Errorf("execution %d: %q", r.Pexec, r.Reasons)
-		}
+		must.Equal(t,
+			strings.Contains(strings.Join(r.Reasons, "\n"), file+" changed while this execution ran"),
+			(r.Pexec < 3), "execution", r.Pexec, r.Reasons)
 	}
-	if len(editions) != 3 || editions[0] != 1 || editions[1] != 1 || editions[2] != 2 || len(hashes) != 2 {
-		t.Errorf("editions %v, %d programs", editions, len(hashes))
-	}
+	must.Be(t, len(editions) == 3 && editions[0] == 1 && editions[1] == 1 && editions[2] == 2 &&
+		len(hashes) == 2, "editions", editions, len(hashes), "programs")
 	must.Get(os.Stat(filepath.Join(e.directory, "editions.json")))(t)
 	said := ""
 	reader := reading.Reader{FS: durable.OS(), Message: func(format string, args ...any) {

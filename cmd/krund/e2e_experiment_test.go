@@ -267,11 +267,9 @@ func TestCheck(t *testing.T) {
 			if !table.Fit {
 				instead = filepath.Join(prefix, "bin/krund") + " run --reboot none " + path
 			}
-			if table.Experiment != test.name || table.Reboot != test.reboot || test.fit && !table.Fit ||
-				table.Instead != instead {
-				t.Errorf("%q: %s, reboot %s, fit %t, instead %q, want %q", test.flags, table.Experiment,
-					table.Reboot, table.Fit, table.Instead, instead)
-			}
+			must.Be(t, table.Experiment == test.name && table.Reboot == test.reboot && (!test.fit ||
+				table.Fit) && table.Instead == instead, test.flags, table.Experiment, "reboot", table.Reboot,
+				"fit", table.Fit, "instead", table.Instead, "want", instead)
 		}
 		startKrund(t, prefix, "check", "--quick", "--reboot", "soft", path).wait().want(t, exitUsage,
 			"--quick runs without reboots")

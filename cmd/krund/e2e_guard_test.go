@@ -47,9 +47,8 @@ func TestGuard(t *testing.T) {
 	e, current, before := holding(t)
 	r := e.start()
 	e.meet(r)
-	if got := current(); got != "37" {
-		t.Fatalf("vm.stat_interval is %s, want 37", got)
-	}
+	got := current()
+	must.Need(t, got == "37", "vm.stat_interval is", got, "want 37")
 	r.signal(syscall.SIGKILL)
 	out := r.wait() // standard error ends with the guard
 	for _, part := range []string{"restored a setting left behind by a killed krund",
@@ -72,9 +71,8 @@ func TestGuardIsSilent(t *testing.T) {
 	e.letGo()
 	out := r.wait()
 	out.want(t, exitOK)
-	if out.stderr != "" || current() != before {
-		t.Errorf("vm.stat_interval is %s, was %s; stderr %q", current(), before, out.stderr)
-	}
+	must.Be(t, out.stderr == "" && current() == before, "vm.stat_interval is", current(), "was", before,
+		"stderr", out.stderr)
 }
 
 // TestGuardWithoutTheDirectory: whatever happens to the experiment's directory and its lock while
@@ -111,9 +109,8 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 			e, current, before := holding(t)
 			r := e.start()
 			e.meet(r)
-			if got := current(); got != "37" {
-				t.Fatalf("vm.stat_interval is %s, want 37", got)
-			}
+			got := current()
+			must.Need(t, got == "37", "vm.stat_interval is", got, "want 37")
 			harm(e)
 			r.signal(syscall.SIGKILL)
 			out := r.wait() // standard error ends with the guard

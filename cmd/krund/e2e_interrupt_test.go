@@ -117,9 +117,8 @@ func TestInterruptions(t *testing.T) {
 		began := time.Now()
 		r.signal(syscall.SIGINT)
 		r.wait().want(t, exitInterrupted)
-		if waited := time.Since(began); waited > 3*time.Minute {
-			t.Errorf("krund took %s", waited)
-		}
+		waited := time.Since(began)
+		must.Be(t, waited <= 3*time.Minute, "krund took", waited)
 		e.reason(exitInterrupted, "krunctl repair --machine")
 		must.Equal(t, e.flags(), "COO", "slots", "want COO")
 		e.write("quick", "")
@@ -135,8 +134,7 @@ func TestInterruptions(t *testing.T) {
 		e.meet(r) // the hook; the wait follows
 		r.signal(syscall.SIGINT)
 		r.wait().want(t, exitInterrupted)
-		if got, n := e.flags(), len(e.records()); got != "O" || n != 0 {
-			t.Errorf("slot %s, %d records; want O and none", got, n)
-		}
+		got, n := e.flags(), len(e.records())
+		must.Be(t, got == "O" && n == 0, "slot", got, n, "records; want O and none")
 	})
 }

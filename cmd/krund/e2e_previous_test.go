@@ -30,10 +30,8 @@ func TestPreviousVersion(t *testing.T) {
 	records := e.records()
 	must.Need(t, len(records) == 3, len(records), "records, want 3")
 	for i, r := range records {
-		if r.Outcome != results.Completed || r.Pexec != i+1 || len(r.WallNS) != 5 ||
-			r.ConfigHash != records[0].ConfigHash {
-			t.Errorf("record %d: %+v", i, r)
-		}
+		must.Be(t, r.Outcome == results.Completed && r.Pexec == i+1 && len(r.WallNS) == 5 &&
+			r.ConfigHash == records[0].ConfigHash, "record", i, r)
 	}
 	for _, name := range []string{"results/0000000-001.json.gz", "results/0000001-001.json.gz"} {
 		before, err := os.ReadFile(filepath.Join("testdata/previous/directory", name))

@@ -51,10 +51,8 @@ func TestQuick(t *testing.T) {
 	for r, err := range results.NewReader(durable.OS(), records).All() {
 		e.must(err)
 		n++
-		if r.Experiment != "test-quick" || r.Iterations != 20 || r.Reboot != results.RebootNone ||
-			len(r.WallNS) != 20 {
-			t.Errorf("%s with %d iterations, reboot %s", r.Experiment, r.Iterations, r.Reboot)
-		}
+		must.Be(t, r.Experiment == "test-quick" && r.Iterations == 20 && r.Reboot == results.RebootNone &&
+			len(r.WallNS) == 20, r.Experiment, "with", r.Iterations, "iterations, reboot", r.Reboot)
 	}
 	must.Equal(t, n, 4, "records, want 2 of each key")
 	e.krund("run", "--quick", "--reboot", "hardware").want(t, exitUsage, "--quick runs without reboots")

@@ -91,9 +91,8 @@ func TestEveryEndIsLogged(t *testing.T) {
 			r := e.run()
 			r.want(t, test.code)
 			e.reason(test.code, test.reason)
-			if n := strings.Count(r.stderr, test.reason); n < 1 {
-				t.Errorf("standard error does not say %q: %s", test.reason, r.stderr)
-			}
+			n := strings.Count(r.stderr, test.reason)
+			must.Be(t, n >= 1, "standard error does not say", test.reason, r.stderr)
 		})
 	}
 }

@@ -77,12 +77,10 @@ func TestTimeFile(t *testing.T) {
 	out, messages, _, status := timed(t, "--runs", "2", "--iterations", "20", "--parameter", "1000", "--json",
 		file)
 	var a trial.Answer
-	if err := json.Unmarshal([]byte(out), &a); err != nil || status != 0 {
-		t.Fatalf("status %d, %v\n%s%s", status, err, out, messages)
-	}
-	if r := a.Subjects[0]; r.Command || r.Executions != 2 || len(r.Times) != 40 || !(r.Mean > 0) {
-		t.Errorf("%+v", r)
-	}
+	err := json.Unmarshal([]byte(out), &a)
+	must.Need(t, err == nil && status == 0, "status", status, err, out, messages)
+	r := a.Subjects[0]
+	must.Be(t, !r.Command && r.Executions == 2 && len(r.Times) == 40 && r.Mean > 0, r)
 }
 
 // callersVariables are those that decide how commands run. Tests pass them on to `krunctl time`.
@@ -118,9 +116,8 @@ func TestTimeTurns(t *testing.T) {
 	out, messages, _, status := timed(t, "-N", "--runs", "12", "--json", "sh -c 'echo a >>"+log+"'",
 		"sh -c 'sleep 0.05; echo b >>"+log+"'")
 	var a trial.Answer
-	if err := json.Unmarshal([]byte(out), &a); err != nil || status != 0 {
-		t.Fatalf("status %d, %v\n%s%s", status, err, out, messages)
-	}
+	err := json.Unmarshal([]byte(out), &a)
+	must.Need(t, err == nil && status == 0, "status", status, err, out, messages)
 	for _, r := range a.Subjects {
 		must.Be(t, r.Executions == 12 && len(r.Times) == 12 && *r.MaxRSS > 1<<16, r)
 	}
@@ -173,10 +170,8 @@ func TestTimeSurroundings(t *testing.T) {
 	for _, line := range []string{"LC_ALL=C", "NEW=1", "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "0022"} {
 		must.Be(t, slices.Contains(got, line), "clean", line, got)
 	}
-	if slices.Contains(got, "PYTHONPATH=/opt/modules") ||
-		!strings.Contains(out, "Clean environment, not yours") {
-		t.Errorf("clean: %q\n%s", got, out)
-	}
+	must.Be(t, !slices.Contains(got, "PYTHONPATH=/opt/modules") &&
+		strings.Contains(out, "Clean environment, not yours"), "clean", got, out)
 }
 
 // difference lists the lines that only one of two outputs has.

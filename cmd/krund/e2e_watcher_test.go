@@ -33,9 +33,8 @@ func watchedExperiment(t *testing.T, section string) *experiment {
 		t.Skip("one CPU: there is none for the watcher")
 	}
 	e := newExperiment(t)
-	if path, err := installControl(); err != nil {
-		t.Fatalf("%v\n%s", err, path)
-	}
+	path, err := installControl()
+	must.Do(t, err, path)
 	e.iterations, e.extra = 500_000, "[stop.iterations]\nstep = \"20\"\n"+section
 	return e
 }
@@ -168,19 +167,16 @@ void run_iter(int m) { usleep(300); n++; `
 	must.Equal(t, len(records), 5, "records")
 	for _, r := range records {
 		w := r.Watcher
-		if r.Outcome == results.Completed && len(r.WallNS) < e.iterations &&
-			(w.Stop.AskedAt == nil || len(r.WallNS) < *w.Stop.StopAt) {
-			t.Errorf("%s counts with %d iterations: %+v", r.Key, len(r.WallNS), w)
-		}
+		must.Be(t, r.Outcome != results.Completed || len(r.WallNS) >= e.iterations || w.Stop.AskedAt != nil &&
+			len(r.WallNS) >= *w.Stop.StopAt, r.Key, "counts with", len(r.WallNS), "iterations", w)
 	}
 	if r := e.of("crashes"); r.Outcome != results.Error {
 		t.Errorf("%s: %s", r.Key, r.Outcome)
 	}
 	krunctl, _ := installControl()
 	c := exec.CommandContext(t.Context(), krunctl, "check", e.directory)
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	out, err := c.CombinedOutput()
+	must.Be(t, err == nil, err, out)
 }
 
 // TestWatcherKilled: the execution goes on to its last iteration, and the record says why.
@@ -202,10 +198,9 @@ func TestWatcherKilled(t *testing.T) {
 	e.letGo()
 	r.wait().want(t, exitOK)
 	record := e.outcome("meets", results.Completed, 400)
-	if w := record.Watcher; w == nil || w.Problem != "it ended before the execution: signal: killed" ||
-		w.Stop.AskedAt != nil {
-		t.Errorf("%+v", w)
-	}
+	w := record.Watcher
+	must.Be(t, w != nil && w.Problem == "it ended before the execution: signal: killed" &&
+		w.Stop.AskedAt == nil, w)
 }
 
 // childrenOf returns the children of all threads of a process.
@@ -299,10 +294,9 @@ func TestTerminalIterations(t *testing.T) {
 		if w := e.of("slow").Watcher; shown != spare || spare != (w != nil && w.Shows && w.Stop == nil) {
 			t.Errorf("with another CPU %v: shown %v, watcher %+v\n%q", spare, shown, w, output)
 		}
-		if states, stayed := lines(strings.ReplaceAll(string(output), "\r\n", "\n")); len(states) == 0 ||
-			strings.Contains(strings.Join(stayed, "\n"), "running") {
-			t.Errorf("glued: %q", stayed)
-		}
+		states, stayed := lines(strings.ReplaceAll(string(output), "\r\n", "\n"))
+		must.Be(t, len(states) != 0 && !strings.Contains(strings.Join(stayed, "\n"), "running"), "glued",
+			stayed)
 	}
 }
 
@@ -337,9 +331,8 @@ func TestStopIterationsOfVMs(t *testing.T) {
 				"entry = %q\n", language, program, benchmark.entry)
 			e.run().want(t, exitOK)
 			r := e.of("slow")
-			if s := decided(t, r); r.Outcome != results.Completed || !r.Stopped() {
-				t.Errorf("%s: %s, %v, %+v", r.Key, r.Outcome, r.Reasons, s)
-			}
+			s := decided(t, r)
+			must.Be(t, r.Outcome == results.Completed && r.Stopped(), r.Key, r.Outcome, r.Reasons, s)
 		})
 	}
 }

@@ -90,9 +90,7 @@ func TestUnprivileged(t *testing.T) {
 	table := setting.Table{Findings: unprivileged(found)}
 	const want = `set perf_rate = "warn" in [controls], then krund run --reboot none /x/test.toml`
 	got := insteadOf(checkOptions{path: "/x/test.toml"}, cfg, table, "krund")
-	if !table.Fails() || got != want {
-		t.Errorf("fails %t, instead %q, want %q", table.Fails(), got, want)
-	}
+	must.Be(t, table.Fails() && got == want, "fails", table.Fails(), "instead", got, "want", want)
 	table.Findings = append(table.Findings, setting.Finding{Name: "vm Lua", Policy: setting.Require,
 		Status: setting.StatusCannot})
 	must.Equal(t, insteadOf(checkOptions{path: "/x/test.toml"}, cfg, table, "krund"), "",

@@ -98,10 +98,8 @@ func TestGiveUp(t *testing.T) {
 			must.Contain(t, did.stderr.String(), test.talk, "said")
 			must.Need(t, fmt.Sprint(did.disabled) == "["+unit+"]" && len(did.sent) == 1, "did", did)
 			m := did.sent[0]
-			if m.Event != command.Stopped || m.Experiment != "test" || m.Host != "lab1" ||
-				!strings.Contains(m.Text, test.text) {
-				t.Errorf("message %+v", m)
-			}
+			must.Be(t, m.Event == command.Stopped && m.Experiment == "test" && m.Host == "lab1" &&
+				strings.Contains(m.Text, test.text), "message", m)
 		})
 	}
 }
@@ -114,10 +112,9 @@ func TestGiveUpOnALock(t *testing.T) {
 	locked := &boot.NotOpened{Err: &directory.LockedError{Dir: "/x/test.krun", PID: 7, Host: "lab1"}}
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(),
 		runOptions{path: "/x/test.toml"}, cfg, locked)
-	if len(did.disabled) != 0 || len(did.sent) != 1 || !strings.Contains(did.sent[0].Text, "process 7") ||
-		!strings.Contains(did.sent[0].Text, "stays enabled") {
-		t.Errorf("did %+v", did)
-	}
+	must.Be(t, len(did.disabled) == 0 && len(did.sent) == 1 &&
+		strings.Contains(did.sent[0].Text, "process 7") &&
+		strings.Contains(did.sent[0].Text, "stays enabled"), "did", did)
 }
 
 // TestGiveUpReadsTheDirectory: if the configuration has mistakes, the recipients are those of the

@@ -22,11 +22,9 @@ func krund(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"-h"}, {"--help"}, {"run", "--help"}, {"check", "-h"},
 		{"run", "x.toml", "-h"}} {
-		if code, stdout, stderr := krund(t, args...); code != exitOK ||
-			stdout != usage || stderr != "" {
-			t.Errorf("krund %s: status %d, stderr %q, stdout\n%s", strings.Join(args, " "), code, stderr,
-				stdout)
-		}
+		code, stdout, stderr := krund(t, args...)
+		must.Be(t, code == exitOK && stdout == usage && stderr == "", "krund", strings.Join(args, " "),
+			"status", code, "stderr", stderr, "stdout", stdout)
 	}
 	for line := range strings.Lines(usage) {
 		must.Be(t, len(strings.TrimRight(line, "\n")) <= 105, "too long for a terminal", line)
@@ -35,13 +33,10 @@ func TestHelp(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	code, stdout, stderr := krund(t, "version")
-	if code != exitOK || !strings.HasPrefix(stdout, "krund ") ||
-		strings.Count(stdout, "\n") != 1 || stderr != "" {
-		t.Errorf("status %d, %q, %q", code, stdout, stderr)
-	}
-	if _, again, _ := krund(t, "--version"); again != stdout {
-		t.Errorf("--version says %q, version %q", again, stdout)
-	}
+	must.Be(t, code == exitOK && strings.HasPrefix(stdout, "krund ") && strings.Count(stdout, "\n") == 1 &&
+		stderr == "", "status", code, stdout, stderr)
+	_, again, _ := krund(t, "--version")
+	must.Equal(t, again, stdout, "--version says", "version")
 }
 
 func TestWrongUsage(t *testing.T) {
@@ -70,10 +65,9 @@ func TestWrongUsage(t *testing.T) {
 			// what krunctl run and check hand on does not send its user to another program
 			own := !strings.Contains(test.want, "/") && !strings.Contains(test.want, "--reboot")
 			code, stdout, stderr := krund(t, test.args...)
-			if code != exitUsage || stdout != "" || !strings.Contains(stderr, test.want) ||
-				strings.Contains(stderr, "krund help") != own {
-				t.Errorf("status %d, stdout %q, stderr %q; want %q", code, stdout, stderr, test.want)
-			}
+			must.Be(t, code == exitUsage && stdout == "" && strings.Contains(stderr, test.want) &&
+				strings.Contains(stderr, "krund help") == own, "status", code, "stdout", stdout, "stderr",
+				stderr, "want", test.want)
 		})
 	}
 }
@@ -110,10 +104,9 @@ func TestNoWorkingDirectory(t *testing.T) {
 	for _, args := range [][]string{{"run", "x.toml"}, {"check", "x.toml"},
 		{"run", "--directory", "x.krun", "/no/such.toml"}} {
 		code, stdout, stderr := krund(t, args...)
-		if code != exitError || stdout != "" || !strings.Contains(stderr, "the working directory") ||
-			!strings.Contains(stderr, "cd to a directory that exists") {
-			t.Errorf("%v: status %d, stdout %q, stderr %q", args, code, stdout, stderr)
-		}
+		must.Be(t, code == exitError && stdout == "" && strings.Contains(stderr, "the working directory") &&
+			strings.Contains(stderr, "cd to a directory that exists"), args, "status", code, "stdout", stdout,
+			"stderr", stderr)
 	}
 }
 

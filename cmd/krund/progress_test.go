@@ -135,15 +135,12 @@ func TestProgressOnATerminal(t *testing.T) {
 	} {
 		must.Contain(t, all, want, "no line")
 	}
-	if len(stayed) != 2 || stayed[0] != "krund: a warning" ||
-		!strings.Contains(stayed[1], "\x1b[32mcompleted\x1b[0m    2.0 s  left 22s") {
-		t.Errorf("stayed: %q", stayed)
-	}
+	must.Be(t, len(stayed) == 2 && stayed[0] == "krund: a warning" &&
+		strings.Contains(stayed[1], "\x1b[32mcompleted\x1b[0m    2.0 s  left 22s"), "stayed", stayed)
 	plain := strings.NewReplacer("\x1b[2m", "", "\x1b[0m", "")
 	for _, line := range states {
-		if n := utf8.RuneCountInString(plain.Replace(line)); n >= columns && !slices.Contains(stayed, line) {
-			t.Errorf("%d columns: %q", n, line)
-		}
+		n := utf8.RuneCountInString(plain.Replace(line))
+		must.Be(t, n < columns || slices.Contains(stayed, line), n, "columns", line)
 	}
 	must.Be(t, strings.HasSuffix(b.String(), "\r\x1b[K"), "the line is not gone", b.String())
 }
@@ -181,9 +178,8 @@ func TestQuiet(t *testing.T) {
 		p.End(schedule.Slot{}, boot.Count{Slots: 1}, results.Completed, nil, time.Second)
 	}
 	text, err := os.ReadFile(file.Name())
-	if err != nil || strings.Count(string(text), "\n") != 1 || strings.Contains(string(text), "\x1b") {
-		t.Errorf("%q, error %v; want the one line that was not quiet", text, err)
-	}
+	must.Be(t, err == nil && strings.Count(string(text), "\n") == 1 &&
+		!strings.Contains(string(text), "\x1b"), text, err, "want the one line that was not quiet")
 	must.Equal(t, newScreen(file).above(io.Discard), io.Discard, "messages do not go through")
 }
 

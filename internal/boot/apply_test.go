@@ -139,10 +139,8 @@ func TestRestoreLeftover(t *testing.T) {
 		read("proc/sys/kernel/randomize_va_space") != "0" {
 		t.Errorf("%v, randomize_va_space %s", err, read("proc/sys/kernel/randomize_va_space"))
 	}
-	if !strings.Contains(said.String(), "restored a setting left behind by a killed krund") ||
-		!strings.Contains(said.String(), filepath.Base(file)) {
-		t.Errorf("log:\n%s", &said)
-	}
+	must.Be(t, strings.Contains(said.String(), "restored a setting left behind by a killed krund") &&
+		strings.Contains(said.String(), filepath.Base(file)), "log", &said)
 	said.Reset()
 	err = m.RestoreLeftover(t.Context())
 	must.Be(t, err == nil && said.Len() <= 0, "again", err, &said)

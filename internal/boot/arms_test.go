@@ -93,8 +93,7 @@ func ordersOf(t *testing.T, fsys durable.FS, executions int) map[string]int {
 		}
 		orders[order]++
 	}
-	if s.Header().Order != schedule.Blocked || len(slots) != 2*3*executions {
-		t.Errorf("order %s, %d slots", s.Header().Order, len(slots))
-	}
+	must.Be(t, s.Header().Order == schedule.Blocked && len(slots) == 2*3*executions, "order",
+		s.Header().Order, len(slots), "slots")
 	return orders
 }

@@ -40,10 +40,9 @@ func TestBaseIsReadAnew(t *testing.T) {
 					want = 1
 				}
 				anew := strings.Contains(strings.Join(r.Process.Findings, "\n"), "read again")
-				if anew != (i == 1) || len(r.Machine.Temperatures.Base) != want {
-					t.Errorf("record %d: %d base temperatures, want %d; findings %q", i,
-						len(r.Machine.Temperatures.Base), want, r.Process.Findings)
-				}
+				must.Be(t, anew == (i == 1) && len(r.Machine.Temperatures.Base) == want, "record", i,
+					len(r.Machine.Temperatures.Base), "base temperatures, want", want, "findings",
+					r.Process.Findings)
 			}
 		})
 	}

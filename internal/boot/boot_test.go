@@ -104,10 +104,9 @@ func TestAnUnfitMachineStops(t *testing.T) {
 			"want ErrUnfit with the reason")
 		must.Need(t, s.applied == 0, "settings were left behind")
 	}
-	if !strings.Contains(s.log.String(),
-		`msg=stopped error="the machine is not fit to measure: control: turbo cannot be switched off"`) {
-		t.Errorf("the log does not say why:\n%s", s.log.String())
-	}
+	must.Contain(t, s.log.String(),
+		`msg=stopped error="the machine is not fit to measure: control: turbo cannot be switched off"`,
+		"the log does not say why")
 	must.Be(t, slices.Contains(s.mails, "stopped"), "no notification", s.mails)
 	s.fit = nil
 	s.oneBoot(cfg, fsys)
@@ -131,10 +130,9 @@ func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
 		outcomes[r.Key.Benchmark] = append(outcomes[r.Key.Benchmark], r.Outcome)
 		must.Be(t, r.Outcome != results.Error || len(r.Reasons) != 0, "an error without a reason")
 	}
-	if !slices.Equal(outcomes["nbody"], []results.Outcome{results.Error, results.Error}) ||
-		!slices.Equal(outcomes["fasta"], []results.Outcome{results.Completed, results.Completed}) {
-		t.Errorf("outcomes %v", outcomes)
-	}
+	must.Be(t, slices.Equal(outcomes["nbody"], []results.Outcome{results.Error, results.Error}) &&
+		slices.Equal(outcomes["fasta"], []results.Outcome{results.Completed, results.Completed}), "outcomes",
+		outcomes)
 	must.EqualList(t, s.mails, []string{"started", "flagged", "finished"}, "mails",
 		"the last mail is reserved for the end")
 	for _, want := range []string{"msg=\"execution ended\" slot=0", "outcome=error reasons=\"exit status 1",
@@ -149,10 +147,9 @@ func TestAnotherConfigurationIsRefused(t *testing.T) {
 	changed := parse(t, experimentText("executions = 1\nreboot = \"none\""))
 	_, err := Run(t.Context(), changed, dir, config.RebootNone, s.system(fsys))
 	var other *directory.OtherConfig
-	if !errors.As(err, &other) || len(other.Changes) != 1 ||
-		other.Changes[0].String() != "experiment.executions was 2 and is 1 (line 4)" {
-		t.Errorf("error %v, want the key that differs", err)
-	}
+	must.Be(t, errors.As(err, &other) && len(other.Changes) == 1 &&
+		other.Changes[0].String() == "experiment.executions was 2 and is 1 (line 4)", err,
+		"want the key that differs")
 }
 
 // TestCommentsAreNoDifference: an experiment goes on with a text that means the same as the one
@@ -208,10 +205,8 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 	before := must.Get(durable.ReadFile(fsys, dir+"/schedule"))(t)
 	s.boot, s.events, s.retired = 9, nil, false
 	_, err = Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
-	if !errors.Is(err, results.ErrVersion) || !strings.Contains(err.Error(),
-		"record of slot 0 has format 2") {
-		t.Errorf("error %v, want one of a newer format", err)
-	}
+	must.Be(t, errors.Is(err, results.ErrVersion) &&
+		strings.Contains(err.Error(), "record of slot 0 has format 2"), err, "want one of a newer format")
 	after, err := durable.ReadFile(fsys, dir+"/schedule")
 	if err != nil || !bytes.Equal(after, before) || s.retired || slices.Contains(s.events, "reboot") {
 		t.Errorf("%v; events %q, schedule changed: %v; want nothing touched", err, s.events,
@@ -377,10 +372,9 @@ func TestNotifiesThatKrundWasKilled(t *testing.T) {
 func TestWhatCannotBeRestored(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.unrestored = errors.New("eth0 stays down")
-	if _, err := Run(t.Context(), parse(t, experimentText("executions = 1\nreboot = \"none\"")), dir,
-		config.RebootNone, s.system(fsys)); err != nil || s.events[0] != "restore leftover" {
-		t.Errorf("%v, events %q", err, s.events)
-	}
+	_, err := Run(t.Context(), parse(t, experimentText("executions = 1\nreboot = \"none\"")), dir,
+		config.RebootNone, s.system(fsys))
+	must.Be(t, err == nil && s.events[0] == "restore leftover", err, "events", s.events)
 	must.Contain(t, s.log.String(), "eth0 stays down", "log")
 }
 
@@ -416,9 +410,8 @@ func TestSettle(t *testing.T) {
 		must.Be(t, slices.Contains(s.events, "settle 10s of 3m0s") && !slices.Contains(s.events, "wait 3m0s"),
 			"events", s.events)
 		for r, err := range results.NewReader(fsys, dir+"/results").All() {
-			if err != nil || r.Machine.Settle == nil || r.Machine.Settle.Busy[0] != s.settled.Busy[0] {
-				t.Fatalf("%+v, %v", r.Machine.Settle, err)
-			}
+			must.Need(t, err == nil && r.Machine.Settle != nil &&
+				r.Machine.Settle.Busy[0] == s.settled.Busy[0], r.Machine.Settle, err)
 			named := len(r.Reasons) == 1 && strings.Contains(r.Reasons[0], "not quiet") &&
 				strings.Contains(r.Reasons[0], "after 20s: stress (process 812)")
 			must.Be(t, named != quiet && r.Outcome == results.Completed, "quiet", quiet, r.Outcome, "reasons",

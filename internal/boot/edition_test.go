@@ -388,9 +388,8 @@ func TestAQuickRunWithAnotherProgram(t *testing.T) {
 	must.Contain(t, changesIn(t, err).Error(), "start `krund run --quick")
 	s.during = nil
 	must.Get(s.start(cfg, fsys))(t)
-	if got, want := editionsOf(t, fsys), "nbody 1 one\nfasta 1 other\n"; got != want {
-		t.Errorf("records\n%swant\n%s", got, want)
-	}
+	got, want := editionsOf(t, fsys), "nbody 1 one\nfasta 1 other\n"
+	must.Equal(t, got, want, "records")
 }
 
 // TestChangedWhileItRan: an execution in whose course a program changed says so.
@@ -401,8 +400,7 @@ func TestChangedWhileItRan(t *testing.T) {
 	_, err := s.start(cfg, fsys)
 	changesIn(t, err)
 	record, err := results.NewReader(fsys, dir+"/results").Load(results.Name{Slot: 0, Attempt: 1})
-	if err != nil || len(record.Reasons) != 1 ||
-		!strings.HasPrefix(record.Reasons[0], "/lab/o.so changed while this execution ran") {
-		t.Errorf("%q, %v", record.Reasons, err)
-	}
+	must.Be(t, err == nil && len(record.Reasons) == 1 &&
+		strings.HasPrefix(record.Reasons[0], "/lab/o.so changed while this execution ran"), record.Reasons,
+		err)
 }

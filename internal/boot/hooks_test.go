@@ -21,9 +21,8 @@ func TestHooksKnowTheExecution(t *testing.T) {
 	before := "KRUND_EXPERIMENT=x KRUND_DIRECTORY=/lab/x.krun KRUND_KEY=nbody:C:default-c KRUND_ARM= " +
 		"KRUND_SLOT=0 KRUND_EXECUTION=1 KRUND_ATTEMPT=1"
 	after := before + " KRUND_OUTCOME=completed KRUND_RECORD=/lab/x.krun/results/0000000-001.json.gz"
-	if len(s.hooks) != 4 || s.hooks[0] != before || s.hooks[1] != after {
-		t.Errorf("the hooks got\n%s\nwant\n%s\n%s", strings.Join(s.hooks, "\n"), before, after)
-	}
+	must.Be(t, len(s.hooks) == 4 && s.hooks[0] == before && s.hooks[1] == after, "the hooks got",
+		strings.Join(s.hooks, "\n"), "want", before, after)
 }
 
 // TestFailingAfterHook: a hook that fails after an execution is reported, and stops the experiment

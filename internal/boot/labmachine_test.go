@@ -126,10 +126,8 @@ func TestAChangedMachine(t *testing.T) {
 	}
 	after := probe.Fingerprint{"kernel.release": "6.1.0-2", "cpu.model": "X"}
 	remarks, err := m.compare(after)
-	if err != nil || len(remarks) != 1 || !strings.Contains(remarks[0], "6.1.0-1") ||
-		!strings.Contains(remarks[0], "6.1.0-2") {
-		t.Errorf("remarks %q, %v; want both kernels in one", remarks, err)
-	}
+	must.Be(t, err == nil && len(remarks) == 1 && strings.Contains(remarks[0], "6.1.0-1") &&
+		strings.Contains(remarks[0], "6.1.0-2"), "remarks", remarks, err, "want both kernels in one")
 	m.Probes.Fingerprint = setting.Require
 	must.Refused(m.compare(after))(t, "kernel.release", "error", "want one that names the kernel")
 	must.Get(m.compare(before))(t, "the machine is back")
@@ -166,10 +164,9 @@ func TestChangedRunner(t *testing.T) {
 	write("bench.so", "other")
 	must.Get(m.compare(m.more(t.Context())))(t, "a benchmark has changed")
 	write("libkrun.so", "other")
-	if _, err := m.compare(m.more(t.Context())); err == nil ||
-		!strings.Contains(err.Error(), "program.libkrun: ") || strings.Contains(err.Error(), "bench") {
-		t.Errorf("error %v, want one that names libkrun", err)
-	}
+	_, err := m.compare(m.more(t.Context()))
+	must.Be(t, err != nil && strings.Contains(err.Error(), "program.libkrun: ") &&
+		!strings.Contains(err.Error(), "bench"), err, "want one that names libkrun")
 }
 
 func TestLostKernelMessages(t *testing.T) {
@@ -364,10 +361,8 @@ func TestFrequenciesOfCores(t *testing.T) {
 	root := sysroot.New(machines.New(t, "intel-hybrid"))
 	m := &LabMachine{Control: control.NewMachine(t.Context(), root), Log: slog.New(slog.DiscardHandler)}
 	list := m.frequencies()
-	if len(list) != 4 || *list[0].HeldKHz != 1700000 || *list[3].HeldKHz != 1200000 || *list[3].Core != 3 ||
-		list[0].MPERFHz != nil {
-		t.Errorf("%+v", list)
-	}
+	must.Be(t, len(list) == 4 && *list[0].HeldKHz == 1700000 && *list[3].HeldKHz == 1200000 &&
+		*list[3].Core == 3 && list[0].MPERFHz == nil, list)
 	m.Control = control.NewMachine(t.Context(), sysroot.New(machines.New(t, "kvm-guest")))
 	list = m.frequencies()
 	must.Be(t, list == nil, "without a driver and without counters", list)

@@ -68,8 +68,7 @@ func TestFasterRestartsFallBack(t *testing.T) {
 		{config.RebootHardware, []string{"a"}},
 	} {
 		asked = nil
-		if err := r.Reboot(t.Context(), c.kind); err != nil || !slices.Equal(asked, c.want) {
-			t.Errorf("%s: asked %q, error %v, want %q", c.kind, asked, err, c.want)
-		}
+		err := r.Reboot(t.Context(), c.kind)
+		must.Be(t, err == nil && slices.Equal(asked, c.want), c.kind, "asked", asked, err, "want", c.want)
 	}
 }

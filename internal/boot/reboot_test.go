@@ -103,11 +103,9 @@ func TestInterruptedRestart(t *testing.T) {
 		s.refuses = func() error { cancel(); return ctx.Err() }
 		s.stuck = stuck
 		ending, err := Run(ctx, cfg, dir, config.RebootHardware, s.system(fsys))
-		if !errors.Is(err, stuck) || stuck == nil && ending != Interrupted || s.applied != 0 ||
-			s.retired != (stuck != nil) {
-			t.Errorf("stuck %v: ending %d, %v, %d settings left, retired %t", stuck, ending, err,
-				s.applied, s.retired)
-		}
+		must.Be(t, errors.Is(err, stuck) && (stuck != nil || ending == Interrupted) && s.applied == 0 &&
+			s.retired == (stuck != nil), "stuck", stuck, "ending", ending, err, s.applied,
+			"settings left, retired", s.retired)
 	}
 }
 

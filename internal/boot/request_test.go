@@ -44,11 +44,9 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 		ending := s.oneBoot(cfg, fsys)
 		must.Need(t, ending == Held, "ending", ending, "want Held")
 	}
-	if len(s.events) > 0 || s.retired || s.reboots != reboots || fsys.Ops() != ops ||
-		len(fsys.Files()) != len(before) {
-		t.Errorf("events %q, retired %t, %d reboots, %d operations on the disk", s.events, s.retired,
-			s.reboots-reboots, fsys.Ops()-ops)
-	}
+	must.Be(t, len(s.events) == 0 && !s.retired && s.reboots == reboots && fsys.Ops() == ops &&
+		len(fsys.Files()) == len(before), "events", s.events, "retired", s.retired, s.reboots-reboots,
+		"reboots", fsys.Ops()-ops, "operations on the disk")
 	must.Get(f.Withdraw(directory.Hold))(t)
 	s.boot++
 	fsys = must.Get(s.lifetime(cfg, fsys, 10,
@@ -63,11 +61,9 @@ func TestHeldByTheMachine(t *testing.T) {
 			s, fsys := newSimulated(t), crashfs.New("/lab")
 			s.root = t.TempDir()
 			must.Write(t, filepath.Join(s.root, name), text)
-			if ending := s.oneBoot(parse(t, hardware("")), fsys); ending != Held || len(s.events) > 0 ||
-				len(fsys.Files()) > 0 {
-				t.Errorf("ending %d, events %q, files %d; want Held and nothing touched", ending, s.events,
-					len(fsys.Files()))
-			}
+			ending := s.oneBoot(parse(t, hardware("")), fsys)
+			must.Be(t, ending == Held && len(s.events) == 0 && len(fsys.Files()) == 0, "ending", ending,
+				"events", s.events, "files", len(fsys.Files()), "want Held and nothing touched")
 		})
 	}
 }

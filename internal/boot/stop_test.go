@@ -220,10 +220,9 @@ func TestAnswersRefused(t *testing.T) {
 			got, err := ended(fsys)
 			must.Be(t, err == nil && got == "CCCCCCCCCC", got, err)
 			d, err := stop.Load(fsys, dir+"/decisions.json")
-			if err != nil || !strings.Contains(d.Failed, test.why) ||
-				!strings.Contains(s.log.String(), test.why) {
-				t.Errorf("it failed because %q, %v; want %q", d.Failed, err, test.why)
-			}
+			must.Be(t, err == nil && strings.Contains(d.Failed, test.why) &&
+				strings.Contains(s.log.String(), test.why), "it failed because", d.Failed, err, "want",
+				test.why)
 		})
 	}
 }
@@ -256,10 +255,9 @@ func TestDecisionsThatTimeOut(t *testing.T) {
 			})
 			must.Be(t, err == nil && asked == test.asked, "asked", asked, "times", test.asked, err)
 			d, err := stop.Load(fsys, dir+"/decisions.json")
-			if err != nil || d.GivenUp() != (test.says != "") || !strings.Contains(d.Failed, test.says) ||
-				test.says != "" && !strings.Contains(s.log.String(), test.says) {
-				t.Errorf("%+v, %v\n%s", d, err, s.log.String())
-			}
+			must.Be(t, err == nil && d.GivenUp() == (test.says != "") &&
+				strings.Contains(d.Failed, test.says) && (test.says == "" ||
+				strings.Contains(s.log.String(), test.says)), d, err, s.log.String())
 		})
 	}
 }

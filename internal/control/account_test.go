@@ -118,10 +118,9 @@ func TestBefore(t *testing.T) {
 		return nil
 	})
 	for i := range 3 {
-		if _, err := j.begin("aslr", []Step{{Kind: KindFile}}); (i == 0) != errors.Is(err, forbidden) ||
-			len(j.Pending()) != i {
-			t.Errorf("%d: %v, pending %d", i, err, len(j.Pending()))
-		}
+		_, err := j.begin("aslr", []Step{{Kind: KindFile}})
+		must.Be(t, (i == 0) == errors.Is(err, forbidden) && len(j.Pending()) == i, i, err, "pending",
+			len(j.Pending()))
 	}
 	must.Equal(t, calls, 2, "called", "times, want once more after its error")
 }

@@ -55,9 +55,8 @@ func TestCacheWaysAreRestored(t *testing.T) {
 		before := state(t, m, k)
 		j := openJournal(t, m)
 		f, restore, err := requiredOn("1-3", cacheWays).Apply(t.Context(), m, j)
-		if err != nil || f.Status != setting.StatusSet || k.get("/sys/fs/resctrl/krund/cpus_list") != "1-3" {
-			t.Fatalf("%+v, %v", f, err)
-		}
+		must.Need(t, err == nil && f.Status == setting.StatusSet &&
+			k.get("/sys/fs/resctrl/krund/cpus_list") == "1-3", f, err)
 		again := requiredOn("1-3", cacheWays).plan(t.Context(), m)
 		must.Equal(t, again.Status, setting.StatusOK, "not as wanted after applying", again)
 		if crash {

@@ -95,10 +95,8 @@ func TestEffectRequired(t *testing.T) {
 	m, k := fakeMachine(t, "amd-pstate-epp")
 	k.put(nohzFile, "1") // the only other problem of this machine
 	_, undo, problems := ApplyAll(t.Context(), m, Defaults(), openJournal(t, m))
-	if len(problems) != 2 || problems[0].Control != "frequency" || problems[1].Control != "turbo" ||
-		!strings.Contains(problems[0].Fix, "amd_pstate=passive") {
-		t.Errorf("%+v", problems)
-	}
+	must.Be(t, len(problems) == 2 && problems[0].Control == "frequency" && problems[1].Control == "turbo" &&
+		strings.Contains(problems[0].Fix, "amd_pstate=passive"), problems)
 	must.Equal(t, k.get("/proc/sys/kernel/nmi_watchdog"), "1", "nmi_watchdog")
 	must.Do(t, undo(t.Context()))
 }

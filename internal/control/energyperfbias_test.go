@@ -31,9 +31,8 @@ func TestEnergyPerfBias(t *testing.T) {
 			k.put(bias, tt.cpu1)
 		}
 		p := required(energyPerfBias, "value", tt.value).plan(t.Context(), m)
-		if p.Status != tt.status || p.Found != tt.found || p.Wanted != tt.wanted || len(p.Steps) != tt.steps {
-			t.Errorf("%s: %+v", tt.name, p)
-		}
+		must.Be(t, p.Status == tt.status && p.Found == tt.found && p.Wanted == tt.wanted &&
+			len(p.Steps) == tt.steps, tt.name, p)
 	}
 	m, _ := fakeMachine(t, "arm64")
 	f := required(energyPerfBias).Check(t.Context(), m)

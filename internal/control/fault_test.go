@@ -94,9 +94,7 @@ func refuseEach(t *testing.T, refusal error, m *Machine, k *fakeKernel, name str
 			must.Do(t, restore(t.Context()), "write", n, hit, "refused: restore")
 		}
 		sameTree(t, state(t, m, k), before)
-		if len(j.Pending()) != 0 {
-			t.Errorf("write %d (%s) refused: journal holds %v", n, hit, j.Pending())
-		}
+		must.Equal(t, len(j.Pending()), 0, "write", n, hit, "refused: journal holds", j.Pending())
 		if left > 0 || t.Failed() {
 			k.refuse = nil
 			return
@@ -117,10 +115,9 @@ func TestRequiredRefusalIsAProblem(t *testing.T) {
 	s := everything()
 	s = under(s, setting.Require, "perf_rate")
 	findings, restore, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
-	if len(problems) != 1 || problems[0].Control != "perf_rate" ||
-		!strings.Contains(problems[0].String(), "permission denied") || problems[0].Fix == "" {
-		t.Fatalf("problems %+v", problems)
-	}
+	must.Need(t, len(problems) == 1 && problems[0].Control == "perf_rate" &&
+		strings.Contains(problems[0].String(), "permission denied") && problems[0].Fix != "", "problems",
+		problems)
 	must.Equal(t, find(t, findings, "frequency").Status, setting.StatusSet, "frequency, applied before")
 	must.Equal(t, find(t, findings, "writeback").Status, setting.StatusWillSet, "writeback, never reached")
 	must.Do(t, restore(t.Context()))

@@ -93,10 +93,9 @@ func TestPlanFrequency(t *testing.T) {
 	}
 	for _, tt := range tests {
 		all := fmt.Sprint(tt.plan.Found, tt.plan.Wanted, tt.plan.Detail)
-		if tt.plan.Status != tt.want || len(tt.plan.Steps) != tt.steps || !strings.Contains(all, tt.text) {
-			t.Errorf("%s: %s with %d steps (%s); want %s with %d and %q", tt.name, tt.plan.Status,
-				len(tt.plan.Steps), all, tt.want, tt.steps, tt.text)
-		}
+		must.Be(t, tt.plan.Status == tt.want && len(tt.plan.Steps) == tt.steps &&
+			strings.Contains(all, tt.text), tt.name, tt.plan.Status, "with", len(tt.plan.Steps), "steps", all,
+			"want", tt.want, "with", tt.steps, "and", tt.text)
 	}
 }
 
@@ -210,9 +209,8 @@ func TestLimitThatNeverShows(t *testing.T) {
 		return nil
 	}
 	f, _, err := required(frequencyLimits).Apply(t.Context(), m, openJournal(t, m))
-	if err == nil || f.Status != setting.StatusCannot || !strings.Contains(f.Detail, `reads back "550000"`) {
-		t.Errorf("%+v, %v", f, err)
-	}
+	must.Be(t, err != nil && f.Status == setting.StatusCannot &&
+		strings.Contains(f.Detail, `reads back "550000"`), f, err)
 	must.Do(t, k.Sleep(t.Context(), 0))
 	sameTree(t, state(t, m, k), before)
 }

@@ -48,9 +48,8 @@ func FuzzJournalLines(f *testing.F) {
 		}
 		again := must.Get(encodeJournal(text.entries))(t)
 		back, err := parseJournal(again)
-		if err != nil || back.torn || len(back.damage) > 0 || !reflect.DeepEqual(back.entries, text.entries) {
-			t.Errorf("read %+v, wrote it, read %+v, %v", text.entries, back, err)
-		}
+		must.Be(t, err == nil && !back.torn && len(back.damage) == 0 &&
+			reflect.DeepEqual(back.entries, text.entries), "read", text.entries, "wrote it, read", back, err)
 	})
 }
 

@@ -77,11 +77,9 @@ func TestParseJournalDamage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		text, err := parseJournal(tt.data)
-		if len(text.entries) != tt.entries || text.torn != tt.torn || len(text.damage) != tt.damage ||
-			!errors.Is(err, tt.err) {
-			t.Errorf("%s: %d entries, torn %t, damage %q, %v; want %d, %t, %d, %v", tt.name,
-				len(text.entries), text.torn, text.damage, err, tt.entries, tt.torn, tt.damage, tt.err)
-		}
+		must.Be(t, len(text.entries) == tt.entries && text.torn == tt.torn && len(text.damage) == tt.damage &&
+			errors.Is(err, tt.err), tt.name, len(text.entries), "entries, torn", text.torn, "damage",
+			text.damage, err, "want", tt.entries, tt.torn, tt.damage, tt.err)
 	}
 }
 
@@ -94,9 +92,7 @@ func TestDamagedJournalIsReportedAndKept(t *testing.T) {
 	fsys.Put(journalPath, data)
 	m, _ := fakeMachine(t, "arm64")
 	j := must.Get(OpenJournal(fsys, journalPath, m.Boot, epoch))(t)
-	if len(j.Damage()) != 2 || len(j.Pending()) != 1 {
-		t.Errorf("damage %q, pending %v", j.Damage(), j.Pending())
-	}
+	must.Be(t, len(j.Damage()) == 2 && len(j.Pending()) == 1, "damage", j.Damage(), "pending", j.Pending())
 	got := fsys.Files()[journalPath+".damaged"]
 	must.Be(t, bytes.Equal(got, data), "the damaged journal was not kept")
 	must.Refused(Restore(t.Context(), m, j))(t, "damaged", "restore", "want the damage in it")
@@ -209,8 +205,7 @@ func FuzzParseJournal(f *testing.F) {
 		}
 		again := must.Get(encodeJournal(text.entries))(t)
 		back, err := parseJournal(again)
-		if err != nil || back.torn || len(back.damage) > 0 || !reflect.DeepEqual(back.entries, text.entries) {
-			t.Errorf("read %+v, wrote it, read %+v, %v", text.entries, back, err)
-		}
+		must.Be(t, err == nil && !back.torn && len(back.damage) == 0 &&
+			reflect.DeepEqual(back.entries, text.entries), "read", text.entries, "wrote it, read", back, err)
 	})
 }

@@ -35,9 +35,7 @@ func inEmptyNetwork(t *testing.T, f func(ip func(args ...string) string)) {
 		}
 		f(func(args ...string) string {
 			out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
-			if err != nil {
-				t.Errorf("ip %s: %v\n%s", strings.Join(args, " "), err, out)
-			}
+			must.Be(t, err == nil, "ip", strings.Join(args, " "), err, out)
 			return string(out)
 		})
 	}()

@@ -28,9 +28,8 @@ func TestNothingMoves(t *testing.T) {
 			}
 			_, restore, _ := ApplyAll(t.Context(), m, r, openJournal(t, m))
 			before := TakeSnapshot(t.Context(), m, r)
-			if moves := TakeSnapshot(t.Context(), m, r).Since(before); len(moves) != 0 {
-				t.Errorf("%s, policy %s: %v", name, p, moves)
-			}
+			moves := TakeSnapshot(t.Context(), m, r).Since(before)
+			must.Equal(t, len(moves), 0, name, "policy", p, moves)
 			must.Do(t, restore(t.Context()))
 		}
 	}
@@ -73,9 +72,8 @@ func TestMoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, k := fakeMachine(t, "intel-pstate-active")
 			r := under(everything(), setting.Off, "smt") // so that CPUs 0 to 3 stay online
-			if _, _, problems := ApplyAll(t.Context(), m, r, openJournal(t, m)); len(problems) != 0 {
-				t.Fatal(problems)
-			}
+			_, _, problems := ApplyAll(t.Context(), m, r, openJournal(t, m))
+			must.Need(t, len(problems) == 0, problems)
 			k.put(shieldDir+"/cpuset.cpus.effective", "1-3")
 			before := TakeSnapshot(t.Context(), m, r)
 			test.change(m, k)
@@ -127,10 +125,8 @@ func TestTuners(t *testing.T) {
 	units := m.Units.(*fakeUnits)
 	units.units = append(units.units, Unit{Name: "tlp.service", Active: true}, Unit{Name: "cpupower.service"})
 	f := CheckTuners(t.Context(), m)
-	if f.Status != setting.StatusDiffers || f.Found != "power-profiles-daemon, tlp" ||
-		!strings.Contains(f.Fix, `stop = ["power-profiles-daemon.service", "tlp.service"]`) {
-		t.Errorf("%+v", f)
-	}
+	must.Be(t, f.Status == setting.StatusDiffers && f.Found == "power-profiles-daemon, tlp" &&
+		strings.Contains(f.Fix, `stop = ["power-profiles-daemon.service", "tlp.service"]`), f)
 	must.Equal(t, Movers(t.Context(), m, "energy_perf_bias"), "power-profiles-daemon",
 		"movers of energy_perf_bias")
 }

@@ -72,10 +72,8 @@ func TestAPM(t *testing.T) {
 		before := stateOf(t, m)
 		c := required(apm)
 		f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
-		if err != nil || f.Status != tt.status || f.Found != tt.found ||
-			!strings.Contains(f.Detail, tt.detail) {
-			t.Errorf("%s: %+v, %v", tt.name, f, err)
-		}
+		must.Be(t, err == nil && f.Status == tt.status && f.Found == tt.found &&
+			strings.Contains(f.Detail, tt.detail), tt.name, f, err)
 		if tt.after != "" {
 			got, err := readPerfState(t.Context(), m.Commands)
 			must.Be(t, err == nil && got.String() == tt.after, tt.name, got, err, "want", tt.after)

@@ -105,17 +105,15 @@ func TestRestoreContinuesPastErrors(t *testing.T) {
 	_, restore := must.Get2(c.Apply(t.Context(), m, j))(t)
 	units.fail = map[string]error{"start ssh.service": errors.New("job failed")}
 	must.Refuse(t, restore(t.Context()), "ssh.service", "restore")
-	if got := units.active(); slices.Contains(got, "ssh.service") ||
-		!slices.Contains(got, "cron.service") || !slices.Contains(got, "apt-daily.timer") {
-		t.Errorf("running: %v", got)
-	}
+	got := units.active()
+	must.Be(t, !slices.Contains(got, "ssh.service") && slices.Contains(got, "cron.service") &&
+		slices.Contains(got, "apt-daily.timer"), "running", got)
 	p := j.Pending()
 	must.Be(t, len(p) == 1 && p[0].Step.Target == "ssh.service", "journal holds", p)
 	units.fail = nil
-	if err := restore(t.Context()); err != nil || len(j.Pending()) != 0 ||
-		!slices.Contains(units.active(), "ssh.service") {
-		t.Errorf("second restore: %v, %v, %v", err, j.Pending(), units.active())
-	}
+	err := restore(t.Context())
+	must.Be(t, err == nil && len(j.Pending()) == 0 && slices.Contains(units.active(), "ssh.service"),
+		"second restore", err, j.Pending(), units.active())
 }
 
 // stubborn is a service manager whose units start again at once, every time.
@@ -129,10 +127,8 @@ func TestServiceThatComesBack(t *testing.T) {
 	s := everything()
 	s.Demands = s.With(demand(services, setting.Require, "stop", []string{"cron.service"}))
 	_, _, problems := ApplyAll(t.Context(), m, s, openJournal(t, m))
-	if len(problems) != 1 || !strings.Contains(problems[0].What,
-		"does not stay set: is cron.service running") {
-		t.Errorf("%+v", problems)
-	}
+	must.Be(t, len(problems) == 1 &&
+		strings.Contains(problems[0].What, "does not stay set: is cron.service running"), problems)
 }
 
 // TestSocketWhoseServiceRuns: systemd does not start a socket whose service is running.
@@ -143,9 +139,8 @@ func TestSocketWhoseServiceRuns(t *testing.T) {
 	units.units = []Unit{{Name: "ssh.service", Active: true}, {Name: "ssh.socket"}}
 	outcome, err := unitApplier{m.Units}.restore(t.Context(),
 		Step{Kind: KindUnit, Target: "ssh.socket", Old: "active", New: "inactive"})
-	if outcome != Restored || err != nil || len(units.active()) != 2 {
-		t.Errorf("%s, %v; running: %v", outcome, err, units.active())
-	}
+	must.Be(t, outcome == Restored && err == nil && len(units.active()) == 2, outcome, err, "running",
+		units.active())
 }
 
 func TestParseUnits(t *testing.T) {
@@ -218,12 +213,11 @@ func TestSystemctl(t *testing.T) {
 		"systemctl start -- ssh.service":                           "",
 	}}
 	units, err := s.List(t.Context(), []string{"*"})
-	if err != nil || len(units) != 2 || !slices.Equal(units[0].TriggeredBy,
-		[]string{"ssh.socket", "other.socket"}) || units[1].TriggeredBy != nil ||
-		!slices.Equal(units[0].NeededBy, []string{"a.service", "b.target", "c.service"}) ||
-		units[0].Transient || !units[1].Transient {
-		t.Errorf("%+v, %v", units, err)
-	}
+	must.Be(t, err == nil && len(units) == 2 &&
+		slices.Equal(units[0].TriggeredBy, []string{"ssh.socket", "other.socket"}) &&
+		units[1].TriggeredBy == nil &&
+		slices.Equal(units[0].NeededBy, []string{"a.service", "b.target", "c.service"}) &&
+		!units[0].Transient && units[1].Transient, units, err)
 	names, err := s.Triggers(t.Context(), "ssh.socket")
 	must.Be(t, err == nil && slices.Equal(names, []string{"ssh.service"}), names, err)
 	must.Do(t, errors.Join(s.Stop(t.Context(), "ssh.service"), s.Start(t.Context(), "ssh.service")))

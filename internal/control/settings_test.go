@@ -257,10 +257,9 @@ func TestTicklessAndIsolcpus(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := check(t, tt.c, tt.files)
-		if f.Status != tt.status || f.Found != tt.found || !strings.Contains(f.Detail+f.Fix, tt.text) {
-			t.Errorf("%s: %s, found %q, detail %q, fix %q; want %s, %q, %q", tt.name, f.Status, f.Found,
-				f.Detail, f.Fix, tt.status, tt.found, tt.text)
-		}
+		must.Be(t, f.Status == tt.status && f.Found == tt.found && strings.Contains(f.Detail+f.Fix, tt.text),
+			tt.name, f.Status, "found", f.Found, "detail", f.Detail, "fix", f.Fix, "want", tt.status,
+			tt.found, tt.text)
 	}
 }
 
@@ -448,10 +447,9 @@ func TestIRQAffinity(t *testing.T) {
 	c := requiredOn("", irqAffinity)
 	f, restore, err := c.Apply(t.Context(), m, openJournal(t, m))
 	must.Need(t, err == nil && f.Status == setting.StatusSet && f.Found == "1 of 3 away from CPU 1-3", f, err)
-	if !strings.Contains(f.Detail, "/proc/irq/0/smp_affinity_list") ||
-		!strings.Contains(f.Detail, syscall.EIO.Error()) {
-		t.Errorf("the interrupt that does not move is not named: %q", f.Detail)
-	}
+	must.Be(t, strings.Contains(f.Detail, "/proc/irq/0/smp_affinity_list") &&
+		strings.Contains(f.Detail, syscall.EIO.Error()), "the interrupt that does not move is not named",
+		f.Detail)
 	must.Equal(t, k.get("/proc/irq/24/smp_affinity_list")+" "+k.get("/proc/irq/default_smp_affinity"),
 		"0 1", "affinities")
 	must.Do(t, restore(t.Context()))

@@ -78,10 +78,8 @@ func TestShieldThatTheKernelDeclaresInvalid(t *testing.T) {
 			return willSet("none", "CPU 1-3 root", shieldSteps(m.Root, "root", host.CPUs{1, 2, 3})...)
 		})})
 	f, _, err := c.Apply(t.Context(), m, openJournal(t, m))
-	if err == nil || f.Status != setting.StatusCannot ||
-		!strings.Contains(f.Detail, "Parent unable to distribute cpu downstream") {
-		t.Errorf("%+v, %v", f, err)
-	}
+	must.Be(t, err != nil && f.Status == setting.StatusCannot &&
+		strings.Contains(f.Detail, "Parent unable to distribute cpu downstream"), f, err)
 	k.put("/sys/devices/system/cpu/online", "0-3")
 	sameTree(t, state(t, m, k), before)
 }

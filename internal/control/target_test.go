@@ -71,10 +71,8 @@ func TestHostileJournal(t *testing.T) {
 		journal := must.Get(encodeJournal([]Entry{{N: 1, Boot: m.Boot, Control: h.control, Step: h.step}}))(t)
 		fsys.Put(journalPath, journal)
 		report, err := restoreLater(t.Context(), m, fsys)
-		if err == nil || len(report) != 1 || report[0].Outcome != Failed ||
-			!strings.Contains(err.Error(), "nothing was written") {
-			t.Errorf("%s: %v, %v", name, report, err)
-		}
+		must.Be(t, err != nil && len(report) == 1 && report[0].Outcome == Failed &&
+			strings.Contains(err.Error(), "nothing was written"), name, report, err)
 		if err != nil && len(err.Error()) > 2000 {
 			t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
 		}

@@ -27,10 +27,8 @@ func TestTimers(t *testing.T) {
 	}
 	before := units.active()
 	f, restore, err := required(timers).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != setting.StatusSet ||
-		!strings.Contains(f.Detail, "run-r1.timer is left running") {
-		t.Fatalf("%+v, %v", f, err)
-	}
+	must.Need(t, err == nil && f.Status == setting.StatusSet &&
+		strings.Contains(f.Detail, "run-r1.timer is left running"), f, err)
 	want := []string{"stop backup.service", "stop apt-daily.timer", "stop backup.timer",
 		`stop dev-sda\x2d1.timer`}
 	must.EqualList(t, units.log, want, "did")

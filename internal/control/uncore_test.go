@@ -35,10 +35,9 @@ func TestUncore(t *testing.T) {
 	} {
 		m, k := fakeMachine(t, "intel-server")
 		p := required(uncore, "khz", tt.khz).plan(t.Context(), m)
-		if p.Status != tt.status || p.Found != tt.found || p.Wanted != tt.wanted ||
-			len(p.Steps) != 2*len(tt.order) || fmt.Sprint(p.Steps[:len(tt.order)]) != fmt.Sprint(tt.order) {
-			t.Errorf("%s: %+v", tt.name, p)
-		}
+		must.Be(t, p.Status == tt.status && p.Found == tt.found && p.Wanted == tt.wanted &&
+			len(p.Steps) == 2*len(tt.order) && fmt.Sprint(p.Steps[:len(tt.order)]) == fmt.Sprint(tt.order),
+			tt.name, p)
 		before := state(t, m, k)
 		f, restore, err := required(uncore, "khz", tt.khz).Apply(t.Context(), m, openJournal(t, m))
 		if tt.order != nil && (err != nil || f.Status != setting.StatusSet || k.get(low) != k.get(high)) {
@@ -64,8 +63,6 @@ func TestUncoreDomains(t *testing.T) {
 	}
 	p := required(uncore).plan(t.Context(), m)
 	must.Equal(t, p.Found, "800000 to 2500000 kHz, now 1800000")
-	if len(p.Steps) != 2 || p.Steps[0].Target != uncoreDir+"/uncore00/min_freq_khz" ||
-		p.Steps[1].Target != uncoreDir+"/uncore01/min_freq_khz" {
-		t.Errorf("%+v", p)
-	}
+	must.Be(t, len(p.Steps) == 2 && p.Steps[0].Target == uncoreDir+"/uncore00/min_freq_khz" &&
+		p.Steps[1].Target == uncoreDir+"/uncore01/min_freq_khz", p)
 }

@@ -49,9 +49,7 @@ func TestWriteFileReplaces(t *testing.T) {
 	}
 	must.EqualList(t, list(t, dir), []string{"schedule"}, "directory holds")
 	info, err := os.Stat(name)
-	if err != nil || info.Mode().Perm() != 0o644 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
+	must.Be(t, err == nil && info.Mode().Perm() == 0o644, "mode", info.Mode(), err)
 }
 
 func TestWriteFileReplacesLinkNotTarget(t *testing.T) {

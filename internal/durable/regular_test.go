@@ -37,11 +37,9 @@ func TestOnlyRegularFiles(t *testing.T) {
 				_ = f.Close()
 				continue
 			}
-			if !errors.Is(err, durable.ErrNotRegular) && !errors.Is(err, syscall.EISDIR) ||
-				!strings.Contains(err.Error(), what) ||
-				!strings.Contains(err.Error(), name) {
-				t.Errorf("%s with %#x: %v", name, flag, err)
-			}
+			must.Be(t, (errors.Is(err, durable.ErrNotRegular) || errors.Is(err, syscall.EISDIR)) &&
+				strings.Contains(err.Error(), what) && strings.Contains(err.Error(), name), name, "with",
+				flag, err)
 		}
 		must.Refused(durable.ReadFile(durable.OS(), name))(t, "", name, "was read")
 		if name == link {
@@ -50,10 +48,9 @@ func TestOnlyRegularFiles(t *testing.T) {
 		before, err := os.Lstat(name)
 		must.Do(t, err)
 		err = durable.WriteFile(durable.OS(), name, []byte("x"), 0o600)
-		if after, statErr := os.Lstat(name); !errors.Is(err, durable.ErrNotRegular) || statErr != nil ||
-			after.Mode() != before.Mode() {
-			t.Errorf("write %s: %v, and it is %v, %v", name, err, after.Mode(), statErr)
-		}
+		after, statErr := os.Lstat(name)
+		must.Be(t, errors.Is(err, durable.ErrNotRegular) && statErr == nil && after.Mode() == before.Mode(),
+			"write", name, err, "and it is", after.Mode(), statErr)
 	}
 	if names := list(t, "/dev"); strings.Contains(strings.Join(names, " "), "null.tmp") {
 		t.Error("there is a temporary file beside /dev/null")

@@ -64,10 +64,8 @@ func TestWriteKeepsTheOwner(t *testing.T) {
 	}
 	must.Do(t, durable.WriteUserFile(name, text("new")))
 	info := must.Get(os.Stat(name))(t)
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 12345 || st.Gid != 23456 ||
-		info.Mode() != 0o600 {
-		t.Errorf("%+v", info.Sys())
-	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	must.Be(t, ok && st.Uid == 12345 && st.Gid == 23456 && info.Mode() == 0o600, info.Sys())
 }
 
 // TestWriteToDescriptor: /dev/fd/N is the open file itself at its current offset, not another file

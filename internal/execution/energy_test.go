@@ -50,10 +50,8 @@ func TestEnergyInRecord(t *testing.T) {
 				write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
 			}}}
 		m := must.Get(e.Execute(t.Context(), job(t, name)))(t)
-		if len(m.Energy) != 2 || *m.Energy[0].UJ != 100 || m.Energy[0].Name != "package-0" ||
-			*m.Energy[1].UJ != 7 || m.Energy[1].Zone != "intel-rapl:0:1" {
-			t.Errorf("%s: %+v", name, m.Energy)
-		}
+		must.Be(t, len(m.Energy) == 2 && *m.Energy[0].UJ == 100 && m.Energy[0].Name == "package-0" &&
+			*m.Energy[1].UJ == 7 && m.Energy[1].Zone == "intel-rapl:0:1", name, m.Energy)
 	}
 	m := execute(t, "nbody:C:so", fake{run: exited(0)})
 	must.Be(t, len(m.Energy) == 0 || m.Energy[0].Zone != "", "on this machine", m.Energy)
@@ -76,12 +74,10 @@ func TestFrequencies(t *testing.T) {
 		{Core: &zero, HeldKHz: &held0, MPERFHz: &rate}, {Core: &four, HeldKHz: &held4, MPERFHz: &rate},
 	}})
 	got := strings.Join(m.Execution.Disturbed, "\n")
-	if len(m.Execution.Disturbed) != 2 || !strings.Contains(got, "core 0 ran below its set frequency") ||
-		!strings.Contains(got, "2 times (SMI)") {
-		t.Errorf("disturbed %q", m.Execution.Disturbed)
-	}
-	if len(m.Frequencies) != 2 || *m.Frequencies[1].Core != 4 || *m.Frequencies[1].Expected > 0.754 ||
-		*m.Frequencies[1].Expected < 0.752 || m.Frequencies[1].Source != results.MeasuredRate {
-		t.Errorf("%+v", m.Frequencies)
-	}
+	must.Be(t, len(m.Execution.Disturbed) == 2 &&
+		strings.Contains(got, "core 0 ran below its set frequency") && strings.Contains(got, "2 times (SMI)"),
+		"disturbed", m.Execution.Disturbed)
+	must.Be(t, len(m.Frequencies) == 2 && *m.Frequencies[1].Core == 4 &&
+		*m.Frequencies[1].Expected <= 0.754 && *m.Frequencies[1].Expected >= 0.752 &&
+		m.Frequencies[1].Source == results.MeasuredRate, m.Frequencies)
 }

@@ -327,10 +327,8 @@ func TestDistrusted(t *testing.T) {
 	e := Executor{Trust: trust.Verdict.OneOwner}
 	asRoot := Job{Program: "/bin/sh", Entry: entry, Root: true}
 	m, err := e.Execute(t.Context(), asRoot)
-	if err != nil || m.Process.NotStarted == nil || !strings.Contains(m.Process.NotStarted.Text,
-		"it would run as root") {
-		t.Errorf("as root: %+v, %v", m.Process, err)
-	}
+	must.Be(t, err == nil && m.Process.NotStarted != nil &&
+		strings.Contains(m.Process.NotStarted.Text, "it would run as root"), "as root", m.Process, err)
 	sticky := t.TempDir()
 	must.Do(t, os.Chmod(sticky, 0o777|os.ModeSticky))
 	for name, j := range map[string]Job{

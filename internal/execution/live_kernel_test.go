@@ -104,10 +104,8 @@ func TestLiveSwitches(t *testing.T) {
 	named := slices.ContainsFunc(m.Switches.Tasks, func(t results.SwitchTask) bool {
 		return t.Name == "competitor"
 	})
-	if found == 0 || !slices.Equal(m.Switches.CPUs, j.CPUs) ||
-		(len(m.Switches.Tasks) < 10 && !named) {
-		t.Errorf("%d events of the competitor in %+v; %+v", found, m.Events, m.Switches)
-	}
+	must.Be(t, found != 0 && slices.Equal(m.Switches.CPUs, j.CPUs) && (len(m.Switches.Tasks) >= 10 || named),
+		found, "events of the competitor in", m.Events, m.Switches)
 }
 
 // TestSwitchesUnknown: the record says why there is no recording.

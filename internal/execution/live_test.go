@@ -106,11 +106,9 @@ func TestLiveC(t *testing.T) {
 	m := mustExecute(t, e, j)
 	wantSeries(t, m, 6)
 	s := m.Startup
-	if s.ExecNS == nil || s.InitNS == nil || s.FirstNS == nil || s.DoneNS == nil ||
-		!slices.IsSorted([]int64{*s.ExecNS, *s.InitNS, *s.FirstNS, m.StartNS[5], *s.DoneNS}) ||
-		m.StartNS[0] != *s.FirstNS {
-		t.Errorf("startup %+v, starts %v", s, m.StartNS)
-	}
+	must.Be(t, s.ExecNS != nil && s.InitNS != nil && s.FirstNS != nil && s.DoneNS != nil &&
+		slices.IsSorted([]int64{*s.ExecNS, *s.InitNS, *s.FirstNS, m.StartNS[5], *s.DoneNS}) &&
+		m.StartNS[0] == *s.FirstNS, "startup", s, "starts", m.StartNS)
 	must.Equal(t, m.Process.Stdout.Text, strings.Join(m.Process.Env, "\n")+"\np=3\n", "the benchmark saw")
 	if m.Library.State != "done" || *m.Process.Exit != 0 ||
 		m.Process.EnvBytes != child.EnvBytes(m.Process.Env) {

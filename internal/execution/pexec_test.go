@@ -56,9 +56,7 @@ func wantSeries(t *testing.T, m Measured, done int, doubts ...string) {
 	for _, doubt := range doubts {
 		must.Contain(t, text, doubt, "no doubt", said)
 	}
-	if len(doubts) == 0 && len(said) > 0 {
-		t.Errorf("doubts %q, want none", said)
-	}
+	must.Be(t, len(doubts) != 0 || len(said) == 0, "doubts", said, "want none")
 }
 
 func TestExecTimeGoesIntoTheBuffer(t *testing.T) {
@@ -106,11 +104,9 @@ func TestNotStarted(t *testing.T) {
 
 func TestVanishedProgramIsNotStarted(t *testing.T) {
 	m := execute(t, "nbody:Gone:py", fake{err: errors.New("must not be called")})
-	if !strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") ||
-		m.Process.NotStarted.Errno != "ENOENT" || m.Process.Argv[0] != "/nowhere/python" ||
-		m.CounterSource != "none" {
-		t.Errorf("%+v", m.Process)
-	}
+	must.Be(t, strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") &&
+		m.Process.NotStarted.Errno == "ENOENT" && m.Process.Argv[0] == "/nowhere/python" &&
+		m.CounterSource == "none", m.Process)
 }
 
 // TestNoCounters: unless "none" is listed, there is no measurement without counters.
@@ -119,10 +115,8 @@ func TestNoCounters(t *testing.T) {
 	j.Counters = config.Counters{Sources: []string{"msr"}, Scope: "per-core"}
 	e := Executor{Runner: fake{err: errors.New("must not be called")}, Root: sysroot.New(t.TempDir())}
 	_, err := e.Execute(t.Context(), j)
-	if !errors.Is(err, ErrNoCounters) || !strings.Contains(err.Error(), "msr: not available: ") ||
-		!strings.Contains(err.Error(), `add "none" to counters.sources`) {
-		t.Errorf("error %v", err)
-	}
+	must.Be(t, errors.Is(err, ErrNoCounters) && strings.Contains(err.Error(), "msr: not available: ") &&
+		strings.Contains(err.Error(), `add "none" to counters.sources`), err)
 	j.Counters.Sources = []string{"msr", "none"}
 	e.Runner = fake{run: exited(0)}
 	if m, err := e.Execute(t.Context(), j); err != nil || m.CounterSource != "none" ||
@@ -189,18 +183,15 @@ func TestProcessIsTranslated(t *testing.T) {
 	m := execute(t, "nbody:C:so", fake{run: run})
 	p := m.Process
 	must.Be(t, p.UID == 900 && p.WallNS == 4e9 && p.PID == 4711 && *p.Exit == 3, "process", p)
-	if p.Account != "ann" || p.FreshHome || !slices.Equal(p.Argv, job(t, "nbody:C:so").argv(installed)) ||
-		p.Findings == nil {
-		t.Errorf("account %q, argv %q, findings %v", p.Account, p.Argv, p.Findings)
-	}
-	if *p.Limits.HeapBytes != 1<<30 || *p.Limits.StackBytes != 8<<20 || *p.Limits.TimeoutNS != 90e9 ||
-		*p.Limits.OutputBytes != 64<<10 || *p.Limits.Processes != 99 {
-		t.Errorf("limits %+v", p.Limits)
-	}
-	if e := m.Execution; !m.Interrupted || e.OOMKills != 1 || e.LastWords != "last words" ||
-		e.Timeout != 90*time.Second || e.ExitText != "" {
-		t.Errorf("execution %+v", e)
-	}
+	must.Be(t, p.Account == "ann" && !p.FreshHome &&
+		slices.Equal(p.Argv, job(t, "nbody:C:so").argv(installed)) && p.Findings != nil, "account", p.Account,
+		"argv", p.Argv, "findings", p.Findings)
+	must.Be(t, *p.Limits.HeapBytes == 1<<30 && *p.Limits.StackBytes == 8<<20 &&
+		*p.Limits.TimeoutNS == 90e9 && *p.Limits.OutputBytes == 64<<10 && *p.Limits.Processes == 99,
+		"limits", p.Limits)
+	e := m.Execution
+	must.Be(t, m.Interrupted && e.OOMKills == 1 && e.LastWords == "last words" &&
+		e.Timeout == 90*time.Second && e.ExitText == "", "execution", e)
 	must.Equal(t, m.Daemon.RSSBytes, 11, "daemon")
 }
 
@@ -229,10 +220,8 @@ func TestColumns(t *testing.T) {
 		{Kind: libkrun.KindUser, Column: libkrun.Column{Name: "gc", Unit: "ns", Core: libkrun.NoCore},
 			Values: []int64{-2, libkrun.Missing, 0}},
 	})
-	if len(got) != 2 || got[0].Kind != results.KindCounter || *got[0].Core != 1 ||
-		!slices.Equal(got[0].Counts, []uint64{3, 1<<64 - 1, 1 << 63}) {
-		t.Errorf("counter %+v", got)
-	}
+	must.Be(t, len(got) == 2 && got[0].Kind == results.KindCounter && *got[0].Core == 1 &&
+		slices.Equal(got[0].Counts, []uint64{3, 1<<64 - 1, 1 << 63}), "counter", got)
 	if got[1].Kind != results.KindUser || got[1].Core != nil || got[1].Unit != "ns" ||
 		!slices.Equal(got[1].Values, []int64{-2, libkrun.Missing, 0}) {
 		t.Errorf("user column %+v", got[1])
@@ -251,10 +240,8 @@ func TestExternalSuite(t *testing.T) {
 	if m.Clock != "external" || m.Library != nil || m.StartNS != nil || m.Startup != (results.Startup{}) {
 		t.Errorf("clock %s, library %v, starts %v, startup %+v", m.Clock, m.Library, m.StartNS, m.Startup)
 	}
-	if len(m.Columns) != 2 || m.Columns[1].Name != "cycles" || *m.Columns[1].Core != 1 ||
-		m.Columns[1].Counts[0] != 7 {
-		t.Errorf("columns %+v", m.Columns)
-	}
+	must.Be(t, len(m.Columns) == 2 && m.Columns[1].Name == "cycles" && *m.Columns[1].Core == 1 &&
+		m.Columns[1].Counts[0] == 7, "columns", m.Columns)
 	wantSeries(t, say(0, "hello"), 0, "the suite's output")
 	wantSeries(t, say(0, ""), 0, "the suite's output")
 	m = say(65, suiteOutput) // the output of a failed suite is ignored

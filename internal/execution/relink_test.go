@@ -41,10 +41,9 @@ func TestRelinkCommand(t *testing.T) {
 		"KRUN_LAYOUT_OUTPUT=" + output, "KRUND_SLOT=3", "PATH=" + config.SearchPath} {
 		must.Contain(t, env+"\n", want+"\n")
 	}
-	if strings.Join(seen.Args, " ") != "/bin/sh -x" || seen.Dir != filepath.Dir(entry) ||
-		seen.Limits.Timeout != time.Minute || seen.Limits.Output != linkerOutput || seen.FixedAddresses {
-		t.Errorf("%+v", seen)
-	}
+	must.Be(t, strings.Join(seen.Args, " ") == "/bin/sh -x" && seen.Dir == filepath.Dir(entry) &&
+		seen.Limits.Timeout == time.Minute && seen.Limits.Output == linkerOutput && !seen.FixedAddresses,
+		seen)
 	// echo -n one | sha256sum
 	want := results.Relink{Seed: 12,
 		SHA256: "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"}
@@ -97,10 +96,9 @@ func TestRelinkFails(t *testing.T) {
 			e := Executor{Runner: fake{run: test.run, play: play}, Installed: installed}
 			must.Do(t, e.Relink(t.Context(), j))
 			m, err := e.Execute(t.Context(), *j)
-			if err != nil || m.Process.NotStarted == nil ||
-				!strings.Contains(m.Process.NotStarted.Text, test.want) {
-				t.Errorf("%+v, %v; want %q", m.Process.NotStarted, err, test.want)
-			}
+			must.Be(t, err == nil && m.Process.NotStarted != nil &&
+				strings.Contains(m.Process.NotStarted.Text, test.want), m.Process.NotStarted, err, "want",
+				test.want)
 			must.Be(t, m.Layout != nil && m.Layout.Relink != nil && m.Layout.Relink.SHA256 == "", "layout",
 				m.Layout)
 		})

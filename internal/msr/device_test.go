@@ -110,9 +110,8 @@ func TestDevices(t *testing.T) {
 	g := c.groups[1]
 	want := []libkrun.Register{{Address: 0xe8, Bits: 64}, {Address: 0xe7, Bits: 64},
 		{Address: 0x30a, Bits: 48}}
-	if g.Source != libkrun.SourceRegisters || g.Turn != 2 || fmt.Sprint(g.Registers) != fmt.Sprint(want) {
-		t.Errorf("group %+v", g)
-	}
+	must.Be(t, g.Source == libkrun.SourceRegisters && g.Turn == 2 &&
+		fmt.Sprint(g.Registers) == fmt.Sprint(want), "group", g)
 	must.Refused(c.Files()[0].Write([]byte{0}))(t, "", "the benchmark could write to the registers")
 	must.Do(t, c.Close())
 	for i, core := range regs.cores {
@@ -175,10 +174,9 @@ func TestDevicesRefused(t *testing.T) {
 			c, r := system{load: noModules}.choose(t.Context(), root,
 				Want{Sources: []string{MSR}, Scope: PerCore})
 			f := r.Findings[0]
-			if (c != nil) != (test.notes != "") || !strings.Contains(f.Why, test.why) ||
-				!strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
-				t.Fatalf("%s; want %q, notes %q", f, test.why, test.notes)
-			}
+			must.Need(t, (c != nil) == (test.notes != "") && strings.Contains(f.Why, test.why) &&
+				strings.Contains(strings.Join(f.Notes, "; "), test.notes), f, "want", test.why, "notes",
+				test.notes)
 			must.Equal(t, len(regs.writes), test.writes, "writes", regs.writes)
 			if c != nil {
 				if len(c.columns) != 4 || c.groups[0].Columns != 2 || c.groups[0].Turn != 0 {
@@ -222,10 +220,8 @@ func TestHiddenWidth(t *testing.T) {
 			must.Do(t, os.WriteFile(root.Path("/proc/cpuinfo"), []byte("vendor_id\t: GenuineIntel\n"), 0o600))
 			c, r := system{load: noModules}.choose(t.Context(), root,
 				Want{Sources: []string{MSR}, Scope: PerCore})
-			if c == nil || len(c.columns) != 6 || c.groups[1].Registers[2].Bits != 48 ||
-				!strings.Contains(r.String(), "assuming 48 bits") {
-				t.Fatal(r)
-			}
+			must.Need(t, c != nil && len(c.columns) == 6 && c.groups[1].Registers[2].Bits == 48 &&
+				strings.Contains(r.String(), "assuming 48 bits"), r)
 			if err := c.Close(); err != nil || regs.cores[0][regGlobal] != 0 {
 				t.Errorf("%v, control register %#x", err, regs.cores[0][regGlobal])
 			}
@@ -270,10 +266,8 @@ func TestNoDevice(t *testing.T) {
 		"is loaded, but there is no device") {
 		t.Error(r)
 	}
-	if f := (system{load: noModules}).probe(t.Context(), root, want); !strings.Contains(f[0].Why,
-		"the kernel loads no modules") {
-		t.Error(f)
-	}
+	f := (system{load: noModules}).probe(t.Context(), root, want)
+	must.Contain(t, f[0].Why, "the kernel loads no modules", f)
 }
 
 func TestLoadModule(t *testing.T) {
@@ -289,9 +283,8 @@ func TestLoadModule(t *testing.T) {
 		"silent": {script("exit 3\n"), "exit status 3"},
 		"absent": {"/nonexistent/modprobe", "no such file"},
 	} {
-		if err := loadModule(t.Context(), test.program, "msr"); err == nil ||
-			!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "more") {
-			t.Errorf("%s: %v; want %q", name, err, test.want)
-		}
+		err := loadModule(t.Context(), test.program, "msr")
+		must.Be(t, err != nil && strings.Contains(err.Error(), test.want) &&
+			!strings.Contains(err.Error(), "more"), name, err, "want", test.want)
 	}
 }

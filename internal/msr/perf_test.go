@@ -24,26 +24,20 @@ func TestPerfPerCore(t *testing.T) {
 	must.Need(t, r.Chosen == Perf && c != nil, r)
 	const each = "aperf on core %, mperf on core %, cycles on core %, instructions on core %, " +
 		"context_switches on core %, migrations on core %, page_faults on core %, smi on core %"
-	if got, want := names(c), strings.ReplaceAll(each, "%", "0")+", "+
-		strings.ReplaceAll(each, "%", "1"); got != want {
-		t.Errorf("columns %s\nwant    %s", got, want)
-	}
-	if k.calls[0] != (call{"aperf", 1, 0, true, false}) ||
-		k.calls[1] != (call{"mperf", 2, 0, false, false}) || k.calls[8].core != 1 || !k.calls[8].leads {
-		t.Errorf("calls %+v", k.calls)
-	}
+	got, want := names(c), strings.ReplaceAll(each, "%", "0")+", "+strings.ReplaceAll(each, "%", "1")
+	must.Equal(t, got, want, "columns")
+	must.Be(t, k.calls[0] == (call{"aperf", 1, 0, true, false}) &&
+		k.calls[1] == (call{"mperf", 2, 0, false, false}) && k.calls[8].core == 1 && k.calls[8].leads,
+		"calls", k.calls)
 	must.Equal(t, len(c.Files()), 2, "files; want a leader for each core")
 	spec := must.Get(c.Apply(libkrun.Spec{Iterations: 1}, 4))(t)
-	if spec.Scope != libkrun.PerIteration || len(spec.Groups) != 2 || spec.Groups[1].FD != 5 ||
-		spec.Groups[1].Columns != 8 || spec.Groups[1].Source != libkrun.SourcePerf {
-		t.Errorf("plan %+v", spec)
-	}
+	must.Be(t, spec.Scope == libkrun.PerIteration && len(spec.Groups) == 2 && spec.Groups[1].FD == 5 &&
+		spec.Groups[1].Columns == 8 && spec.Groups[1].Source == libkrun.SourcePerf, "plan", spec)
 	b := must.Get(libkrun.Create(spec))(t)
 	must.Do(t, b.Close())
 	must.Refused(c.Apply(spec, 4))(t, "", "a plan with columns was accepted")
-	if err := c.Close(); err != nil || k.left() != 0 {
-		t.Errorf("close: %v, %d left open", err, k.left())
-	}
+	err := c.Close()
+	must.Be(t, err == nil && k.left() == 0, "close", err, k.left(), "left open")
 }
 
 func TestPerfHybrid(t *testing.T) {
@@ -90,10 +84,8 @@ func TestPerfTask(t *testing.T) {
 	if n := len(k.calls); n != 16 || k.calls[0].inherit || !k.calls[8].inherit || k.calls[8].core != -1 {
 		t.Errorf("calls %+v", k.calls)
 	}
-	if len(c.Files()) != 1 || k.left() != 8 {
-		t.Errorf("%d files, %d events open; want 1 and 8: those that were tried are closed", len(c.Files()),
-			k.left())
-	}
+	must.Be(t, len(c.Files()) == 1 && k.left() == 8, len(c.Files()), "files", k.left(),
+		"events open; want 1 and 8: those that were tried are closed")
 	err := c.Close()
 	must.Be(t, err == nil && k.left() == 0, "close", err)
 }
@@ -147,10 +139,9 @@ func TestPerfRefused(t *testing.T) {
 			c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), test.machine.root(t),
 				Want{Sources: []string{Perf}, Scope: test.scope})
 			f := r.Findings[0]
-			if !strings.Contains(f.Why, test.why) ||
-				!strings.Contains(strings.Join(f.Notes, "; "), test.notes) {
-				t.Errorf("%s; want %q, notes %q", f, test.why, test.notes)
-			}
+			must.Be(t, strings.Contains(f.Why, test.why) &&
+				strings.Contains(strings.Join(f.Notes, "; "), test.notes), f, "want", test.why, "notes",
+				test.notes)
 			must.Be(t, f.Available == strings.HasPrefix(test.why, "counts") && (c != nil) == f.Available,
 				"available", f.Available, "counters", c != nil)
 			if c != nil {

@@ -63,10 +63,8 @@ func TestParseLeafA(t *testing.T) {
 		{"impossible width", 0x07300404, 0, 200<<5 | 3, pmu{4, 7, 200}, false},
 	} {
 		got := parseLeafA(test.eax, test.ecx, test.edx)
-		if got != test.want || got.hasCycles() != test.cycles {
-			t.Errorf("%s: %+v, cycles %v; want %+v, %v", test.name, got, got.hasCycles(), test.want,
-				test.cycles)
-		}
+		must.Be(t, got == test.want && got.hasCycles() == test.cycles, test.name, got, "cycles",
+			got.hasCycles(), "want", test.want, test.cycles)
 	}
 }
 
@@ -140,9 +138,7 @@ func TestEnergyOfALongRun(t *testing.T) {
 		})
 	}
 	huge := Energy{Most: 1<<64 - 1, Limit: 1}
-	if huge.longest() <= 0 {
-		t.Errorf("a range that never ends lasts %v", huge.longest())
-	}
+	must.Be(t, huge.longest() > 0, "a range that never ends lasts", huge.longest())
 }
 
 // TestPower: what the powercap counter cannot tell after a long run, perf's 64-bit counters can.
@@ -158,9 +154,7 @@ func TestPower(t *testing.T) {
 		"/sys/devices/system/cpu/cpu8/topology/physical_package_id": "1\n",
 	}).root(t)
 	open := func(e event, o eventOptions) (*os.File, error) {
-		if e.kind != 12 || e.config != 2 {
-			t.Errorf("%+v", e)
-		}
+		must.Be(t, e.kind == 12 && e.config == 2, e)
 		// nr, enabled, running, and 2^42 counts of 2^-32 J: 1024 J; in the other package 2048 J
 		raw := binary.NativeEndian.AppendUint64(make([]byte, 24), 1<<(42+min(o.core, 1)))
 		name := filepath.Join(t.TempDir(), "event")

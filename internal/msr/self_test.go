@@ -27,10 +27,8 @@ func TestSelf(t *testing.T) {
 	must.Be(t, len(self) == 1 && self[0] == (Self{File: 0, Type: typeHardware, Config: hardwareCycles}),
 		"the measured process is to open", self)
 	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
-	if err != nil || len(spec.Groups) != 1 || spec.Groups[0].Source != libkrun.SourceSelf ||
-		spec.Groups[0].FD != 4 || spec.Columns[0].Core != libkrun.NoCore {
-		t.Errorf("plan %+v, %v", spec, err)
-	}
+	must.Be(t, err == nil && len(spec.Groups) == 1 && spec.Groups[0].Source == libkrun.SourceSelf &&
+		spec.Groups[0].FD == 4 && spec.Columns[0].Core == libkrun.NoCore, "plan", spec, err)
 	b := must.Get(libkrun.Create(spec))(t)
 	must.Do(t, errors.Join(b.Close(), c.Close()))
 }
@@ -68,10 +66,8 @@ func TestSelfRefused(t *testing.T) {
 			c, r := s.choose(t.Context(), test.machine.root(t),
 				Want{Sources: []string{RDPMC, None}, Scope: test.scope})
 			f := r.Findings[0]
-			if c == nil || c.Source() != None || f.Available || !strings.Contains(f.Why, test.why) ||
-				f.Columns != nil {
-				t.Errorf("%s; want %q", r, test.why)
-			}
+			must.Be(t, c != nil && c.Source() == None && !f.Available && strings.Contains(f.Why, test.why) &&
+				f.Columns == nil, r, "want", test.why)
 			must.Equal(t, k.left(), 0, "an event is still open")
 		})
 	}

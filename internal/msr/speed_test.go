@@ -52,10 +52,8 @@ func TestMeasureSpeeds(t *testing.T) {
 	must.Need(t, err == nil && len(list) == 2 && list[1].Core == 5 && f.bound == 0, list, err, f.bound,
 		"bound")
 	for _, s := range list {
-		if math.Abs(s.MPERF/3.187e9-1) > 1e-3 || math.Abs(s.MHz()/2400-1) > 1e-3 ||
-			math.Abs(s.APERF/s.MPERF-0.753) > 1e-3 {
-			t.Errorf("%+v", s)
-		}
+		must.Be(t, math.Abs(s.MPERF/3.187e9-1) <= 1e-3 && math.Abs(s.MHz()/2400-1) <= 1e-3 &&
+			math.Abs(s.APERF/s.MPERF-0.753) <= 1e-3, s)
 	}
 	elapsed := f.now.Sub(time.Unix(1, 0))
 	must.Be(t, elapsed <= 2*(speedSettle+speedWindow)+time.Millisecond, "two cores took", elapsed)

@@ -34,9 +34,8 @@ func TestUsage(t *testing.T) {
 		}
 		b := must.Get(libkrun.Create(spec))(t)
 		must.Do(t, b.Close())
-		if err := c.Close(); err != nil || k.left() != 0 {
-			t.Errorf("close: %v, %d left open", err, k.left())
-		}
+		err := c.Close()
+		must.Be(t, err == nil && k.left() == 0, "close", err, k.left(), "left open")
 	}
 	c, _ := Open(t.Context(), sysroot.New(t.TempDir()), Want{Sources: []string{None}})
 	if len(c.groups) != 0 {

@@ -57,16 +57,13 @@ func TestDamagedFile(t *testing.T) {
 			for _, write := range []bool{false, true} {
 				_, err := schedule.Open(fsys, path, write)
 				var size *schedule.SizeError
-				if test.is != nil && !errors.Is(err, test.is) || test.is == nil && !errors.As(err, &size) {
-					t.Fatalf("got %v, want %v", err, test.is)
-				}
+				must.Need(t, (test.is == nil || errors.Is(err, test.is)) && (test.is != nil ||
+					errors.As(err, &size)), err, "want", test.is)
 				for _, say := range test.say {
 					must.Contain(t, err.Error(), say)
 				}
 			}
-			if fsys.Ops() != 0 {
-				t.Errorf("opening has changed something: %v", fsys.Log())
-			}
+			must.Equal(t, fsys.Ops(), 0, "opening has changed something", fsys.Log())
 		})
 	}
 }

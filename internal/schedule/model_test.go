@@ -171,11 +171,9 @@ func cutModel(t *testing.T, sensors int) {
 		m, damaged := stored(t, s)
 		asBefore := len(differs(m, w.before)) == 0
 		asAfter := len(differs(m, w.after)) == 0
-		if len(damaged) > 0 || !asBefore && !asAfter || m.reboots < w.before.reboots ||
-			m.reboots > w.after.reboots {
-			t.Fatalf("%s:\ngot    %v, %d reboots, damaged %v\nbefore %v\nafter  %v", cut, m.slots, m.reboots,
-				damaged, w.before, w.after)
-		}
+		must.Need(t, len(damaged) == 0 && (asBefore || asAfter) && m.reboots >= w.before.reboots &&
+			m.reboots <= w.after.reboots, cut, m.slots, m.reboots, "reboots, damaged", damaged, "before",
+			w.before, "after", w.after)
 		checkNext(t, cut.String(), s, m.next())
 		finishAll(t, cut, after, s, m)
 	}

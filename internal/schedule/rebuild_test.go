@@ -91,9 +91,7 @@ nbody = { parameter = 1 }
 	} {
 		cfg := must.Get(config.Parse("/x/test.toml", fmt.Appendf(nil, text, test.reboot), "lab1", nil))(t)
 		h := schedule.NewHeader(cfg, test.facts, now)
-		if h.Created != test.created || h.Reboots != test.reboots || h.Mails != 7 ||
-			h.ConfigHash != cfg.Hash || fmt.Sprint(h.BaseTemperatures) != test.base {
-			t.Errorf("%s: %+v", test.reboot, h)
-		}
+		must.Be(t, h.Created == test.created && h.Reboots == test.reboots && h.Mails == 7 &&
+			h.ConfigHash == cfg.Hash && fmt.Sprint(h.BaseTemperatures) == test.base, test.reboot, h)
 	}
 }

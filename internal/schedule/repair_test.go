@@ -87,14 +87,11 @@ func TestRepair(t *testing.T) {
 				return schedule.Slot{Flag: schedule.Completed, Attempts: 1}, nil
 			}
 			report := must.Get(schedule.Repair(fsys, path, src))(t)
-			if len(report.Headers) != test.headers || (report.Size != nil) != test.size ||
-				!slices.Equal(report.Slots, test.slots) {
-				t.Errorf("report %+v", report)
-			}
-			if report.Clean() != (test.name == "nothing") || report.Clean() != (report.Backup == "") ||
-				report.Clean() != (fsys.Ops() == 0) {
-				t.Errorf("clean %v, backup %q, %d operations", report.Clean(), report.Backup, fsys.Ops())
-			}
+			must.Be(t, len(report.Headers) == test.headers && (report.Size != nil) == test.size &&
+				slices.Equal(report.Slots, test.slots), "report", report)
+			must.Be(t, report.Clean() == (test.name == "nothing") &&
+				report.Clean() == (report.Backup == "") && report.Clean() == (fsys.Ops() == 0), "clean",
+				report.Clean(), "backup", report.Backup, fsys.Ops(), "operations")
 			must.Be(t, report.Clean() || bytes.Equal(fsys.Files()[report.Backup], broken), "the copy",
 				report.Backup, "is not as the file was")
 			checkRepaired(t, fsys.Survivor(crashfs.Nothing), test.slots, test.reboots)
@@ -118,9 +115,8 @@ func checkRepaired(t *testing.T, fsys *crashfs.FS, rebuilt []int, reboots int) {
 		}
 		must.Equal(t, slot, want)
 	}
-	if len(damaged) > 0 || m.reboots != reboots || s.Header().ConfigHash != header().ConfigHash {
-		t.Errorf("damaged %v, header %+v", damaged, s.Header())
-	}
+	must.Be(t, len(damaged) == 0 && m.reboots == reboots && s.Header().ConfigHash == header().ConfigHash,
+		"damaged", damaged, "header", s.Header())
 	checkNext(t, "repaired", s, m.next())
 }
 
@@ -158,10 +154,8 @@ func TestRepairRefused(t *testing.T) {
 			src := source(20)
 			test.change(&src)
 			_, err := schedule.Repair(fsys, path, src)
-			if err == nil || !strings.Contains(err.Error(), test.want) ||
-				!strings.Contains(err.Error(), path) {
-				t.Errorf("got %v, want %q", err, test.want)
-			}
+			must.Be(t, err != nil && strings.Contains(err.Error(), test.want) &&
+				strings.Contains(err.Error(), path), err, "want", test.want)
 			must.Be(t, bytes.Equal(fsys.Files()[path], before), "the schedule was changed nevertheless")
 		})
 	}
@@ -180,9 +174,8 @@ func TestRepairMissing(t *testing.T) {
 		return planned, nil
 	}
 	report, err := schedule.Repair(fsys, path, src)
-	if err != nil || !report.Missing || report.Clean() || len(report.Slots) != 20 || report.Backup != "" {
-		t.Errorf("%+v, %v", report, err)
-	}
+	must.Be(t, err == nil && report.Missing && !report.Clean() && len(report.Slots) == 20 &&
+		report.Backup == "", report, err)
 	s := open(t, fsys.Reboot(crashfs.Nothing), true)
 	if got := flags(t, s); got != "OOOOOOOCOOOOOOOOOOOO" || s.Header().Reboots != 3 || s.Header().Next != 0 {
 		t.Errorf("got %s, %+v", got, s.Header())
@@ -218,9 +211,8 @@ func TestRepairKeepsBackups(t *testing.T) {
 	fsys := damagedAt(t, func(d []byte, h schedule.Header) []byte { d[h.SlotOffset(2)] = 'S'; return d })
 	fsys.Put(path+".broken", []byte("precious"))
 	report, err := schedule.Repair(fsys, path, source(20))
-	if err != nil || report.Backup != path+".broken1" || string(fsys.Files()[path+".broken"]) != "precious" {
-		t.Errorf("%+v, %v", report, err)
-	}
+	must.Be(t, err == nil && report.Backup == path+".broken1" &&
+		string(fsys.Files()[path+".broken"]) == "precious", report, err)
 }
 
 // TestRepairOnFullDisk changes nothing.

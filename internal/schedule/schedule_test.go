@@ -214,9 +214,7 @@ func TestUpdateHeader(t *testing.T) {
 	must.Be(t, reflect.DeepEqual(got, want), "got", got, "want", want)
 	s = open(t, fsys, true)
 	err := s.UpdateHeader(func(h *schedule.Header) { h.BaseTemperatures = slices.Repeat(base, 50) })
-	if !errors.Is(err, schedule.ErrRoom) || !reflect.DeepEqual(s.Header(), want) {
-		t.Errorf("got %v, %+v", err, s.Header())
-	}
+	must.Be(t, errors.Is(err, schedule.ErrRoom) && reflect.DeepEqual(s.Header(), want), err, s.Header())
 }
 
 func TestCreateRefused(t *testing.T) {
@@ -443,9 +441,8 @@ func TestSummaryCost(t *testing.T) {
 		must.Do(t, s.Close())
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	if few, many := cost(2_000), cost(20_000); many > few+10_000 {
-		t.Errorf("2,000 slots allocate %d bytes, 20,000 allocate %d", few, many)
-	}
+	few, many := cost(2_000), cost(20_000)
+	must.Be(t, many <= few+10_000, "2,000 slots allocate", few, "bytes, 20,000 allocate", many)
 }
 
 // withFlags creates a schedule whose slots have the given flags.

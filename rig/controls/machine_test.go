@@ -64,7 +64,6 @@ func same(t *testing.T, m *rig.Machine, before rig.Snapshot) {
 	if warned, _ := m.Try("dmesg | grep -B2 -A30 'cut here'"); warned != "" {
 		t.Logf("what the kernel warns of:\n%s", warned)
 	}
-	if changed := m.Since(before); len(changed) > 0 {
-		t.Errorf("the machine was not restored:\n%s", strings.Join(changed, "\n"))
-	}
+	changed := m.Since(before)
+	must.Be(t, len(changed) == 0, "the machine was not restored", strings.Join(changed, "\n"))
 }

@@ -37,10 +37,8 @@ var experiments = []experiment{
 func machine(t *testing.T, moving bool) *rig.Machine {
 	t.Helper()
 	var files rig.Payload
-	if names, err := files.Benchmarks("benchmarks-of-counters", suite, "benchmarks"); err != nil ||
-		len(names) == 0 {
-		t.Fatal(names, err)
-	}
+	names, err := files.Benchmarks("benchmarks-of-counters", suite, "benchmarks")
+	must.Need(t, err == nil && len(names) != 0, names, err)
 	for _, e := range experiments {
 		files.Experiment(e.name, e.text())
 	}
@@ -57,11 +55,9 @@ func TestTask(t *testing.T) {
 	m.WaitUp()
 	m.WaitRunning()
 	run(t, m, "task")
-	if out, status := m.Try("krunctl show --counters /srv/krund/task.krun"); status != 1 ||
-		!strings.Contains(out,
-			"no record has APERF and MPERF") {
-		t.Errorf("krunctl show --counters: exit status %d:\n%s", status, out)
-	}
+	out, status := m.Try("krunctl show --counters /srv/krund/task.krun")
+	must.Be(t, status == 1 && strings.Contains(out, "no record has APERF and MPERF"),
+		"krunctl show --counters: exit status", status, out)
 	m.Shutdown()
 	e := m.Experiment(rig.Directory("task"))
 	e.Check(t)
@@ -129,10 +125,9 @@ func putBack(t *testing.T, m *rig.Machine) {
 	setRegister(m, regFixedCtrl, 0x300) // fixed counter 2 is in use
 	run(t, m, "registers")
 	for core := range 2 {
-		if fixed, global := register(t, m, core, regFixedCtrl),
-			register(t, m, core, regGlobal); fixed != 0x300 || global != 0 {
-			t.Errorf("core %d: control registers are %#x and %#x, were 0x300 and 0", core, fixed, global)
-		}
+		fixed, global := register(t, m, core, regFixedCtrl), register(t, m, core, regGlobal)
+		must.Be(t, fixed == 0x300 && global == 0, "core", core, "control registers are", fixed, "and", global,
+			"were 0x300 and 0")
 	}
 }
 
@@ -321,9 +316,8 @@ func wraps(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
 	must.Be(t, r.Outcome == results.Completed && len(rig.Reasons(r)) <= 0, describe(r))
 	for core := range 2 {
-		if n := counts(t, r, "cycles", core)[0]; n == 0 || n > 1<<37 {
-			t.Errorf("cycles of core %d over the end: %d", core, n)
-		}
+		n := counts(t, r, "cycles", core)[0]
+		must.Be(t, n != 0 && n <= 1<<37, "cycles of core", core, "over the end", n)
 	}
 }
 

@@ -69,10 +69,9 @@ func TestHoldResumeAndStop(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitConsole(rig.Running)
-	if out := m.Sh("krunctl hold " + askConfig); !strings.Contains(out, "finishes the running execution") ||
-		!strings.Contains(out, "krunctl resume") {
-		t.Errorf("krunctl hold says:\n%s", out)
-	}
+	out := m.Sh("krunctl hold " + askConfig)
+	must.Be(t, strings.Contains(out, "finishes the running execution") &&
+		strings.Contains(out, "krunctl resume"), "krunctl hold says", out)
 	m.Send(rig.GoOn)
 	m.WaitReboot()
 	m.PowerOn()

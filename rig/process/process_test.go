@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"krund/rig"
+	"krund/rig/must"
 )
 
 // The experiments, in execution order.
@@ -78,9 +79,8 @@ func TestProcessExecutions(t *testing.T) {
 	}
 	end(t, m, outliving)
 	for _, command := range []string{"status", "summary", "check-data"} {
-		if out, status := m.Try("krunctl " + command + " " + rig.Directory(outliving.name)); status != 0 {
-			t.Errorf("krunctl %s of records from three decades: exit status %d: %s", command, status, out)
-		}
+		out, status := m.Try("krunctl " + command + " " + rig.Directory(outliving.name))
+		must.Equal(t, status, 0, "krunctl", command, "of records from three decades: exit status", out)
 	}
 	t.Run("krund leaves nothing behind", func(t *testing.T) { before.compare(t, takeStock(m.For(t))) })
 	t.Run("a benchmark that the kernel cannot kill", func(t *testing.T) { held(t, m.For(t)) })

@@ -27,9 +27,8 @@ func TestMovingCounters(t *testing.T) {
 	must.Be(t, ratio >= 0.85 && ratio <= 0.95, "APERF/MPERF at 90 % is", ratio)
 	m.SetMSRFaults(rig.FaultStuck)
 	msr(t, m, aperf)
-	if a, b := msr(t, m, aperf), msr(t, m, aperf); a != b {
-		t.Errorf("a stuck counter moved from %d to %d", a, b)
-	}
+	a, b := msr(t, m, aperf), msr(t, m, aperf)
+	must.Equal(t, a, b, "a stuck counter moved from", "to")
 	m.SetMSRFaults(rig.FaultUnreadable)
 	out, status := m.Try(readMSR(mperf))
 	must.Be(t, status != 0, "an unreadable counter reads", out)

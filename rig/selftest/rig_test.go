@@ -119,9 +119,8 @@ func governor(t *testing.T, m *rig.Machine) {
 		}
 	}
 	m.Sh("echo userspace >" + policy + "1/scaling_governor && echo 1800000 >" + policy + "1/scaling_setspeed")
-	if a, b := m.PState(0), m.PState(1); a != 800 || b != 1800 {
-		t.Errorf("CPUs are at %d and %d MHz, want 800 and 1800", a, b)
-	}
+	a, b := m.PState(0), m.PState(1)
+	must.Be(t, a == 800 && b == 1800, "CPUs are at", a, "and", b, "MHz, want 800 and 1800")
 	_, status := m.Try("echo no-such-governor >" + policy + "0/scaling_governor")
 	must.Be(t, status != 0, "a governor that does not exist was accepted")
 	m.Sh("echo ondemand >" + policy + "1/scaling_governor") // a module, loaded by its name
@@ -243,10 +242,9 @@ func cutPort(t *testing.T, m *rig.Machine) {
 		t.Fatalf("the machine ended with %+v, want %s and code 42", off, rig.OffPort)
 	}
 	disk := m.Disk()
-	if plain, synced := disk.Text("/srv/cut/plain"), disk.Text("/srv/cut/synced"); plain != "v1\n" ||
-		synced != "v3\n" {
-		t.Errorf("plain holds %q and synced %q, want v1 and v3", plain, synced)
-	}
+	plain, synced := disk.Text("/srv/cut/plain"), disk.Text("/srv/cut/synced")
+	must.Be(t, plain == "v1\n" && synced == "v3\n", "plain holds", plain, "and synced", synced,
+		"want v1 and v3")
 	dir := disk.Dump("/srv/cut")
 	must.Be(t, strings.HasSuffix(dir, "/cut"), "directory came out as", dir)
 }

@@ -24,10 +24,8 @@ func TestNextEntry(t *testing.T) {
 		{"", "", "not a GRUB environment block"},
 	} {
 		got, err := nextEntry([]byte(c.block))
-		if got != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(),
-			c.err) {
-			t.Errorf("%q: %q, %v; want %q, %q", c.block, got, err, c.want, c.err)
-		}
+		must.Be(t, got == c.want && (err == nil) == (c.err == "") && (err == nil ||
+			strings.Contains(err.Error(), c.err)), c.block, got, err, "want", c.want, c.err)
 	}
 }
 

@@ -27,10 +27,8 @@ func TestHasArgument(t *testing.T) {
 func FuzzHasArgument(f *testing.F) {
 	f.Add("root=/dev/sda1 krund.hold=1")
 	f.Fuzz(func(t *testing.T, cmdline string) {
-		if autostart.HasArgument(cmdline, autostart.HoldArgument) && !strings.Contains(cmdline,
-			autostart.HoldArgument) {
-			t.Errorf("%q holds", cmdline)
-		}
+		must.Be(t, !autostart.HasArgument(cmdline, autostart.HoldArgument) ||
+			strings.Contains(cmdline, autostart.HoldArgument), cmdline, "holds")
 		if strings.Contains(cmdline, "--") {
 			return
 		}

@@ -129,10 +129,9 @@ func TestSystemdIsReloaded(t *testing.T) {
 	}
 	removed, err := i.Remove(t.Context(), "warmup")
 	must.Need(t, err == nil && removed, removed, err)
-	if want := []string{"daemon-reload", "enable krund@warmup.service", "disable krund@warmup.service",
-		"daemon-reload"}; !slices.Equal(calls, want) {
-		t.Errorf("calls %q, want %q", calls, want)
-	}
+	want := []string{"daemon-reload", "enable krund@warmup.service", "disable krund@warmup.service",
+		"daemon-reload"}
+	must.Be(t, slices.Equal(calls, want), "calls", calls, "want", want)
 }
 
 // recorder records which directories are synced and which systemctl commands are run.
@@ -229,10 +228,8 @@ func TestNotDisabled(t *testing.T) {
 		return command.ErrTimeout
 	}}
 	err := i.Unlink(t.Context(), "warmup")
-	if !errors.Is(err, command.ErrTimeout) || !errors.Is(err, syscall.ENOTEMPTY) ||
-		!strings.Contains(err.Error(), "rm "+link) {
-		t.Errorf("error %v", err)
-	}
+	must.Be(t, errors.Is(err, command.ErrTimeout) && errors.Is(err, syscall.ENOTEMPTY) &&
+		strings.Contains(err.Error(), "rm "+link), err)
 }
 
 func TestErrorsOfSystemdAreReported(t *testing.T) {

@@ -81,10 +81,8 @@ func TestLookChangesNothing(t *testing.T) {
 			must.Be(t, maps.Equal(before, snapshot(t, dir)), "the tree has changed")
 			names := make(map[string]bool)
 			for _, row := range rows {
-				if names[row.Name] || row.Found == "" || row.Wanted == "" || row.Policy == "" ||
-					row.Status == "" {
-					t.Errorf("row %+v", row)
-				}
+				must.Be(t, !names[row.Name] && row.Found != "" && row.Wanted != "" && row.Policy != "" &&
+					row.Status != "", "row", row)
 				must.Be(t, !row.Fails() || row.Fix != "" || row.Detail != "",
 					"a demand that fails without a word of help", row)
 				names[row.Name] = true
@@ -103,11 +101,9 @@ func TestCounters(t *testing.T) {
 			find)
 	}
 	rows := look(noCounters, msr.Perf, msr.MSR, msr.None)
-	if len(rows) != 2 || rows[0].Name != "counters perf" || rows[1].Name != "counters msr" ||
-		rows[0].Fails() || rows[0].Status != setting.StatusCannot ||
-		rows[0].Detail != "the processor has none; a note" || rows[0].Fix == "" {
-		t.Errorf("without counters: %+v", rows)
-	}
+	must.Be(t, len(rows) == 2 && rows[0].Name == "counters perf" && rows[1].Name == "counters msr" &&
+		!rows[0].Fails() && rows[0].Status == setting.StatusCannot &&
+		rows[0].Detail == "the processor has none; a note" && rows[0].Fix != "", "without counters", rows)
 	if rows = look(noCounters, msr.MSR); len(rows) != 1 || !rows[0].Fails() {
 		t.Errorf("counters are demanded, and there are none: %+v", rows)
 	}
@@ -129,10 +125,8 @@ func TestCounters(t *testing.T) {
 // TestSwitches: a recording that is not possible is a warning with a reason.
 func TestSwitches(t *testing.T) {
 	row := checkSwitches(sysroot.New(t.TempDir()))
-	if row.Fails() || row.Status != setting.StatusCannot || row.Fix == "" ||
-		!strings.Contains(row.Detail, "find the online processors") {
-		t.Errorf("%+v", row)
-	}
+	must.Be(t, !row.Fails() && row.Status == setting.StatusCannot && row.Fix != "" &&
+		strings.Contains(row.Detail, "find the online processors"), row)
 }
 
 func TestInterpreter(t *testing.T) {
@@ -167,10 +161,8 @@ func TestInterpreter(t *testing.T) {
 			`openjdk version "17.0.1"`, ""},
 	} {
 		f := Interpreter{VM: "X", Language: tt.language, Path: tt.path}.check(t.Context())
-		if f.Name != "vm X" || f.Status != tt.status || f.Fails() != tt.fails || f.Found != tt.found ||
-			!strings.Contains(f.Fix, tt.advice) {
-			t.Errorf("%s: %+v", tt.name, f)
-		}
+		must.Be(t, f.Name == "vm X" && f.Status == tt.status && f.Fails() == tt.fails &&
+			f.Found == tt.found && strings.Contains(f.Fix, tt.advice), tt.name, f)
 	}
 	if os.Geteuid() != 0 {
 		return
@@ -189,9 +181,8 @@ func TestEveryPython(t *testing.T) {
 	for name, path := range runnertest.Pythons(t) {
 		f := Interpreter{VM: "X", Language: "python", Path: path}.check(t.Context())
 		version, _, _ := strings.Cut(strings.TrimPrefix(name, "CPython "), " ")
-		if f.Found != "not checked" && (f.Status != setting.StatusOK || !strings.Contains(f.Found, version)) {
-			t.Errorf("%s: %+v", name, f)
-		}
+		must.Be(t, f.Found == "not checked" || f.Status == setting.StatusOK &&
+			strings.Contains(f.Found, version), name, f)
 	}
 }
 
@@ -241,10 +232,8 @@ aslr = "require"
 `
 	cfg := must.Get(config.Parse("/x/x.toml", []byte(text), "host", Settings()))(t)
 	w := Of(cfg, config.RebootNone)
-	if !slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) ||
-		!slices.Equal(w.Counters.Sources, []string{"msr"}) || !w.Counters.Interrupts || !w.Switches {
-		t.Errorf("%+v", w)
-	}
+	must.Be(t, slices.Equal(w.Interpreters, []Interpreter{{"P", "python", "/usr/bin/python3"}}) &&
+		slices.Equal(w.Counters.Sources, []string{"msr"}) && w.Counters.Interrupts && w.Switches, w)
 	// Without reboots, what the file does not state is at most a warning.
 	strict := Of(cfg, config.RebootHardware)
 	for name, want := range map[string][2]setting.Policy{
@@ -254,11 +243,7 @@ aslr = "require"
 		got := [2]setting.Policy{w.Control.Of(name).Policy, strict.Control.Of(name).Policy}
 		must.Equal(t, got, want, name, "without reboots and with")
 	}
-	if w.Probe.Temperature != setting.Warn || strict.Probe.Temperature != setting.Require ||
-		w.Control.Heap != cfg.Limits.Heap {
-		t.Errorf("%+v, heap %d; without reboots %+v", w.Probe, w.Control.Heap, strict.Probe)
-	}
-	if len(Study().Interpreters) != 0 || !slices.Contains(Study().Counters.Sources, msr.None) {
-		t.Errorf("%+v", Study())
-	}
+	must.Be(t, w.Probe.Temperature == setting.Warn && strict.Probe.Temperature == setting.Require &&
+		w.Control.Heap == cfg.Limits.Heap, w.Probe, "heap", w.Control.Heap, "without reboots", strict.Probe)
+	must.Be(t, len(Study().Interpreters) == 0 && slices.Contains(Study().Counters.Sources, msr.None), Study())
 }

@@ -34,9 +34,7 @@ func TestApart(t *testing.T) {
 	must.Equal(t, fields[3], strconv.Itoa(pid), "session", "want its own")
 	var on unix.CPUSet
 	must.Do(t, unix.SchedGetaffinity(pid, &on))
-	if on.Count() != 1 || !on.IsSet(cpu) {
-		t.Errorf("runs on %d CPUs, want CPU %d alone", on.Count(), cpu)
-	}
+	must.Be(t, on.Count() == 1 && on.IsSet(cpu), "runs on", on.Count(), "CPUs, want CPU", cpu, "alone")
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
 		must.Do(t, unix.Kill(pid, s))
 	}

@@ -171,10 +171,8 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, syscall.EPIPE }
 
 func TestEnvironment(t *testing.T) {
 	got := environment([]string{"PATH=/bin", "SECRET=1", "GOGC=1", "HOME=/root", "broken"})
-	if want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GOMAXPROCS=1",
-		"GOGC=off"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	want := []string{"PATH=/bin", "HOME=/root", "LC_ALL=C", "GOMAXPROCS=1", "GOGC=off"}
+	must.Be(t, slices.Equal(got, want), got, "want", want)
 }
 
 func TestArguments(t *testing.T) {
@@ -182,10 +180,8 @@ func TestArguments(t *testing.T) {
 		{About: []string{"/x"}, CPUs: []int{0}}, {CPUs: []int{0, 2, 17}}, {hasLock: true}} {
 		for _, want := range []string{first, second} {
 			part, got, ok := parse(arguments(want, o))
-			if !ok || part != want || !slices.Equal(got.About, o.About) || !slices.Equal(got.CPUs, o.CPUs) ||
-				got.hasLock != o.hasLock {
-				t.Errorf("%+v: got %s %+v %t", o, part, got, ok)
-			}
+			must.Be(t, ok && part == want && slices.Equal(got.About, o.About) &&
+				slices.Equal(got.CPUs, o.CPUs) && got.hasLock == o.hasLock, o, part, got, ok)
 		}
 	}
 	for _, args := range [][]string{nil, {"krund", "run", "x", ""}, {name, "x", "", "z"}, {name, first},

@@ -59,10 +59,9 @@ func FuzzProtocol(f *testing.F) {
 		})
 		isDone := bytes.HasPrefix(said, []byte(done+"\n"))
 		isRestarting := bytes.HasPrefix(said, []byte(restarting+"\n"))
-		if err != nil || says.String() != ready+"\n" || put == 1 == isDone || announced != isRestarting {
-			t.Errorf("krund said %q: restored %d times, announced %t, said %q, error %v",
-				said, put, announced, &says, err)
-		}
+		must.Be(t, err == nil && says.String() == ready+"\n" && put == 1 != isDone &&
+			announced == isRestarting, "krund said", said, "restored", put, "times, announced", announced,
+			"said", &says, err)
 		if err := hear(bytes.NewReader(said)); (err == nil) != bytes.HasPrefix(said, []byte(ready+"\n")) {
 			t.Errorf("the guard said %q: error %v", said, err)
 		}

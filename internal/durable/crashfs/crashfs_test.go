@@ -67,9 +67,7 @@ func TestCrashAt(t *testing.T) {
 		must.Fail(t, err, crashfs.ErrPowerCut, "after the cut")
 	}
 	must.Do(t, f.Close())
-	if !fsys.IsCut() || fsys.Ops() != 3 {
-		t.Errorf("cut %v after %d operations", fsys.IsCut(), fsys.Ops())
-	}
+	must.Be(t, fsys.IsCut() && fsys.Ops() == 3, "cut", fsys.IsCut(), "after", fsys.Ops(), "operations")
 }
 
 func TestPanicOnCut(t *testing.T) {
@@ -268,16 +266,13 @@ func TestWriteFileFaults(t *testing.T) {
 			fsys := withOldFile()
 			fsys.Inject(crashfs.Fault{Op: op, Err: reason, Short: 100})
 			err := properly(fsys)
-			if reason == syscall.EIO && !errors.Is(err, reason) || err != nil && !errors.Is(err, reason) {
-				t.Errorf("operation %d, %v: got %v", op, reason, err)
-			}
+			must.Be(t, (reason != syscall.EIO || errors.Is(err, reason)) && (err == nil ||
+				errors.Is(err, reason)), "operation", op, reason, err)
 			files := fsys.Files()
 			inPlace := bytes.Equal(files["/x/f"], newContent)
-			if len(files) != 1 || !inPlace && !bytes.Equal(files["/x/f"], oldContent) ||
-				err == nil && !inPlace {
-				t.Errorf("operation %d, %v: left %d files, new content %v, error %v", op, reason,
-					len(files), inPlace, err)
-			}
+			must.Be(t, len(files) == 1 && (inPlace || bytes.Equal(files["/x/f"], oldContent)) &&
+				(err != nil || inPlace), "operation", op, reason, "left", len(files), "files, new content",
+				inPlace, err)
 		}
 	}
 }
@@ -332,9 +327,8 @@ func TestEveryCutEnds(t *testing.T) {
 	var numbers []int
 	for cut, after := range crashfs.EveryCut(withOldFile, properly, crashfs.Nothing) {
 		numbers = append(numbers, cut.Op.Number)
-		if (cut.Op.Number == 0) != (cut.Err == nil) || after.Ops() != 0 {
-			t.Errorf("%s: %v, %d operations after it", cut, cut.Err, after.Ops())
-		}
+		must.Be(t, (cut.Op.Number == 0) == (cut.Err == nil) && after.Ops() == 0, cut, cut.Err, after.Ops(),
+			"operations after it")
 	}
 	must.EqualList(t, numbers, []int{1, 2, 3, 4, 5, 0}, "cut in operations")
 	for cut := range crashfs.EveryCut(withOldFile, properly, crashfs.Nothing) {

@@ -98,10 +98,9 @@ func TestVerdict(t *testing.T) {
 			for _, v := range []Verdict{opened, looked} {
 				for rule, is := range map[string][2]string{"root only": {test.rootOnly,
 					message(v.RootOnly())}, "one owner": {test.hand, message(v.OneOwner())}} {
-					if want, got := is[0], is[1]; (want == "") != (got == "") || !strings.Contains(got,
-						want) {
-						t.Errorf("%s: %q, want %q", rule, got, want)
-					}
+					want, got := is[0], is[1]
+					must.Be(t, (want == "") == (got == "") && strings.Contains(got, want), rule, got, "want",
+						want)
 				}
 			}
 		})
@@ -120,9 +119,7 @@ func TestMissingFile(t *testing.T) {
 	srv := filepath.Join(tree(t), "srv")
 	must.Do(t, os.Chmod(srv, 0o777))
 	v, err := Look(srv + "/new/file")
-	if !errors.Is(err, fs.ErrNotExist) || v.RootOnly() == nil {
-		t.Errorf("%v, verdict %v", err, v.RootOnly())
-	}
+	must.Be(t, errors.Is(err, fs.ErrNotExist) && v.RootOnly() != nil, err, "verdict", v.RootOnly())
 	_, _, err = Open(srv + "/new")
 	must.Be(t, errors.Is(err, fs.ErrNotExist) && strings.Contains(err.Error(), srv+"/new"), "open", err)
 	must.Do(t, os.Symlink("loop", srv+"/loop"))

@@ -71,9 +71,8 @@ func TestGroupIsCleared(t *testing.T) {
 	run := must.Get(Runner{}.Run(t.Context(), c))(t)
 	checkDead(t, marker)
 	must.Refuse(t, old.Wait(), "", "the old process was not killed")
-	if len(run.Findings) != 1 || !strings.Contains(run.Findings[0], "killed 1 processes of an earlier run") {
-		t.Errorf("findings %q", run.Findings)
-	}
+	must.Be(t, len(run.Findings) == 1 &&
+		strings.Contains(run.Findings[0], "killed 1 processes of an earlier run"), "findings", run.Findings)
 }
 
 // TestOldKernel ends a group as kernels without cgroup.kill must.

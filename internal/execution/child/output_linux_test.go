@@ -20,10 +20,9 @@ func TestGigabytes(t *testing.T) {
 	c := shell("dd if=/dev/zero bs=1M count=1024 2>/dev/null; echo; echo last; echo more >&2")
 	run := mustSucceed(t, c)
 	out := run.Stdout
-	if out.Bytes != total+6 || !out.Truncated || len(out.Text) > DefaultOutput+100 ||
-		!strings.HasSuffix(out.Text, "\x00\nlast\n") {
-		t.Errorf("kept %d of %d bytes, truncated %t", len(out.Text), out.Bytes, out.Truncated)
-	}
+	must.Be(t, out.Bytes == total+6 && out.Truncated && len(out.Text) <= DefaultOutput+100 &&
+		strings.HasSuffix(out.Text, "\x00\nlast\n"), "kept", len(out.Text), "of", out.Bytes,
+		"bytes, truncated", out.Truncated)
 	must.Equal(t, run.Stderr.Text, "more\n", "stderr", run.Stderr)
 	d := run.Daemon
 	must.Be(t, d.RSSBytes <= d.RSSBeforeBytes+(32<<20), "the daemon grew from", d.RSSBeforeBytes,

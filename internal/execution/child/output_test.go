@@ -78,10 +78,8 @@ func FuzzHeadTailBuffer(f *testing.F) {
 			return // the text itself contains the mark
 		}
 		last = last[mark+len(" bytes left out ...]\n"):]
-		if !bytes.HasPrefix(text, []byte(first)) || !bytes.HasSuffix(text, []byte(last)) ||
-			len(first)+len(last)+missing != len(text) {
-			t.Fatalf("got %q for %q", got.Text, text)
-		}
+		must.Need(t, bytes.HasPrefix(text, []byte(first)) && bytes.HasSuffix(text, []byte(last)) &&
+			len(first)+len(last)+missing == len(text), got.Text, "for", text)
 	})
 }
 

@@ -345,7 +345,6 @@ func TestWrongCommands(t *testing.T) {
 		}
 	}
 	_, err := Runner{}.Run(t.Context(), Command{Path: "sh", Nice: 40})
-	if err == nil || !strings.Contains(err.Error(), "nice 40") || !strings.Contains(err.Error(), `"sh"`) {
-		t.Errorf("not all that is wrong: %v", err)
-	}
+	must.Be(t, err != nil && strings.Contains(err.Error(), "nice 40") &&
+		strings.Contains(err.Error(), `"sh"`), "not all that is wrong", err)
 }

@@ -70,10 +70,8 @@ func TestOrderKeepsBytes(t *testing.T) {
 	text := must.Get(newStartRequest(c, 42).encode())(t)
 	o, err := decodeStartRequest(text)
 	must.Be(t, err == nil && reflect.DeepEqual(o, newStartRequest(c, 42)), o, err)
-	if string(o.Path) != c.Path || !reflect.DeepEqual(toStrings(o.Args), c.Args) ||
-		!reflect.DeepEqual(toStrings(o.Env), c.Env) {
-		t.Errorf("bytes were changed: %+v", o)
-	}
+	must.Be(t, string(o.Path) == c.Path && reflect.DeepEqual(toStrings(o.Args), c.Args) &&
+		reflect.DeepEqual(toStrings(o.Env), c.Env), "bytes were changed", o)
 	must.Refused(decodeStartRequest([]byte("{")))(t, "", "half a request is accepted")
 }
 
@@ -116,10 +114,7 @@ func TestExplain(t *testing.T) {
 		{report{Step: stepPrivileges, Text: "no"}, "privileges: no"},
 	} {
 		f := explain(x.r, c, gone)
-		if !strings.Contains(f.Text, x.want) ||
-			f.Step != x.r.Step {
-			t.Errorf("%+v: got %+v", x.r, f)
-		}
+		must.Be(t, strings.Contains(f.Text, x.want) && f.Step == x.r.Step, x.r, f)
 	}
 	if f := explain(report{Step: stepUser}, c,
 		func(string) (fs.FileInfo, error) { return nil, errors.ErrUnsupported }); f.Errno != "" {

@@ -18,18 +18,16 @@ func TestDaemonStepsAside(t *testing.T) {
 	}
 	last := mine[len(mine)-1:]
 	run := mustRun(t, Command{Path: "/bin/true", DaemonCPUs: last})
-	if !slices.Equal(run.Daemon.CPUs, last) || !slices.Equal(run.Seen.CPUs, mine) || len(run.Findings) > 0 {
-		t.Errorf("krund on %v, the benchmark on %v, findings %q; want %v and %v", run.Daemon.CPUs,
-			run.Seen.CPUs, run.Findings, last, mine)
-	}
+	must.Be(t, slices.Equal(run.Daemon.CPUs, last) && slices.Equal(run.Seen.CPUs, mine) &&
+		len(run.Findings) == 0, "krund on", run.Daemon.CPUs, "the benchmark on", run.Seen.CPUs, "findings",
+		run.Findings, "want", last, "and", mine)
 	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: last, CPUs: mine[:1]})
 	must.Be(t, slices.Equal(run.Daemon.CPUs, last) && slices.Equal(run.Seen.CPUs, mine[:1]), "krund on",
 		run.Daemon.CPUs, "the benchmark on", run.Seen.CPUs)
 	run = mustRun(t, Command{Path: "/bin/true", DaemonCPUs: []int{1000}})
-	if run.Daemon.CPUs != nil || !slices.Equal(run.Seen.CPUs, mine) || len(run.Findings) != 1 {
-		t.Errorf("no such processor: krund on %v, the benchmark on %v, findings %q", run.Daemon.CPUs,
-			run.Seen.CPUs, run.Findings)
-	}
+	must.Be(t, run.Daemon.CPUs == nil && slices.Equal(run.Seen.CPUs, mine) && len(run.Findings) == 1,
+		"no such processor: krund on", run.Daemon.CPUs, "the benchmark on", run.Seen.CPUs, "findings",
+		run.Findings)
 	must.Do(t, eachThread(func(id int) error {
 		if got, err := threadAffinity(id); err != nil || !slices.Equal(got, mine) {
 			t.Errorf("afterwards thread %d may run on %v, %v; want %v", id, got, err, mine)

@@ -120,10 +120,8 @@ func TestAlike(t *testing.T) {
 func TestNamesWithoutArms(t *testing.T) {
 	cfg := setup(t, base, map[string]string{"py": "one", "benchmarks/b/bench.x": "B"})
 	files := Files(cfg)
-	if len(files) != 2 || filepath.Base(files["vm.Py"][0]) != "py" ||
-		filepath.Base(files["benchmark.b.v"][0]) != "bench.x" {
-		t.Errorf("%q", files)
-	}
+	must.Be(t, len(files) == 2 && filepath.Base(files["vm.Py"][0]) == "py" &&
+		filepath.Base(files["benchmark.b.v"][0]) == "bench.x", files)
 	p := Programs{Files: files}
 	// echo -n one | sha256sum
 	must.Equal(t, p.Hashes(context.Background())["program.vm.Py"],

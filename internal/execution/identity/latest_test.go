@@ -88,10 +88,8 @@ func TestLatest(t *testing.T) {
 					got += "."
 				}
 			}
-			if got != test.want || !strings.Contains(remark, test.remark) ||
-				(remark == "") != (test.remark == "") {
-				t.Errorf("%s, want %s: %s", got, test.want, remark)
-			}
+			must.Be(t, got == test.want && strings.Contains(remark, test.remark) &&
+				(remark == "") == (test.remark == ""), got, "want", test.want, remark)
 		})
 	}
 }
@@ -130,10 +128,8 @@ func TestLatestBounded(t *testing.T) {
 		l.Add(measured(key.Key{Benchmark: "b", VM: "C", Variant: "v"}, i, i+1, "A"))
 	}
 	others, remark := l.Others()
-	if len(others) != 1 || len(remark) > 2000 || strings.Contains(remark, "\x1b") ||
-		!strings.Contains(remark, "and 97 other changes") {
-		t.Errorf("%d bytes: %q", len(remark), remark)
-	}
+	must.Be(t, len(others) == 1 && len(remark) <= 2000 && !strings.Contains(remark, "\x1b") &&
+		strings.Contains(remark, "and 97 other changes"), len(remark), "bytes", remark)
 }
 
 // TestLatestLinear: an edition has the programs of all keys, and each key looks at its own only.
@@ -156,7 +152,6 @@ func TestLatestLinear(t *testing.T) {
 		must.Equal(t, len(others), keys, "executions of other programs")
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	if few, many := allocated(100), allocated(800); many > 16*few {
-		t.Errorf("%d bytes for 100 keys, %d for 800", few, many)
-	}
+	few, many := allocated(100), allocated(800)
+	must.Be(t, many <= 16*few, few, "bytes for 100 keys", many, "for 800")
 }

@@ -34,9 +34,8 @@ var studyLimits = CounterLimits{Tolerance: DefaultTolerance, BusyThreshold: Busy
 
 func TestJudgeCountersSound(t *testing.T) {
 	j := JudgeCounters(busyRun(), studyLimits)
-	if len(j.Reasons()) > 0 || len(j.Violations) > 0 {
-		t.Errorf("reasons %q, violations %v; want none", j.Reasons(), j.Violations)
-	}
+	must.Be(t, len(j.Reasons()) == 0 && len(j.Violations) == 0, "reasons", j.Reasons(), "violations",
+		j.Violations, "want none")
 	must.Equal(t, j.BusyThreshold, 36_000_000, "threshold", "want a hundredth of the rate of MPERF")
 	must.Be(t, math.Abs(j.Ratios[0]-1) <= 1e-12 && math.IsNaN(j.Ratios[1]), "ratios", j.Ratios,
 		"want 1 and none")
@@ -116,9 +115,7 @@ func TestJudgeCounters(t *testing.T) {
 			run := busyRun()
 			test.change(&run)
 			j := JudgeCounters(run, studyLimits)
-			if len(j.Reasons()) != len(test.want) {
-				t.Fatalf("reasons %q; want %q", j.Reasons(), test.want)
-			}
+			must.Need(t, len(j.Reasons()) == len(test.want), "reasons", j.Reasons(), "want", test.want)
 			for _, s := range j.Disturbed {
 				must.Be(t, !strings.Contains(s, "missing") && !strings.Contains(s, "backwards"), s,
 					"would be accepted")
@@ -155,9 +152,8 @@ func TestToleranceEdges(t *testing.T) {
 // TestDerivedThreshold: without a threshold, the busiest core determines the base frequency.
 func TestDerivedThreshold(t *testing.T) {
 	j := JudgeCounters(busyRun(), CounterLimits{Tolerance: 0.03})
-	if j.BusyThreshold != 36_000_000 || len(j.Reasons()) > 0 {
-		t.Errorf("threshold %v, reasons %q; want 3.6e7 and none", j.BusyThreshold, j.Reasons())
-	}
+	must.Be(t, j.BusyThreshold == 36_000_000 && len(j.Reasons()) == 0, "threshold", j.BusyThreshold,
+		"reasons", j.Reasons(), "want 3.6e7 and none")
 }
 
 // TestWeightedRatio: a core's ratio is the mean of the iterations' ratios weighted by MPERF, and
@@ -270,11 +266,9 @@ func TestUnusualRuns(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			j := JudgeCounters(test.run, CounterLimits{Tolerance: DefaultTolerance})
-			if (len(j.Reasons()) > 0) != (test.want != "") || test.want != "" &&
-				!strings.Contains(j.Reasons()[0], test.want) {
-				t.Errorf("seed %d: %q; want %q; threshold %.3g", seed, j.Reasons(), test.want,
-					j.BusyThreshold)
-			}
+			must.Be(t, (len(j.Reasons()) > 0) == (test.want != "") && (test.want == "" ||
+				strings.Contains(j.Reasons()[0], test.want)), "seed", seed, j.Reasons(), "want", test.want,
+				"threshold", j.BusyThreshold)
 		})
 	}
 	short := series(100, 20, 500, func(int) (uint64, uint64) { return 1800, 1500 })

@@ -74,10 +74,8 @@ func TestExpectedRatio(t *testing.T) {
 	} {
 		run := held(4, c.hz, c.mperf)
 		list := run.Expect(c.known)
-		if len(list) != 1 || *list[0].Core != 4 || math.Abs(*list[0].Expected-c.ratio) > 5e-4 ||
-			list[0].Source != c.source {
-			t.Fatalf("%s: %+v", c.name, list)
-		}
+		must.Need(t, len(list) == 1 && *list[0].Core == 4 && math.Abs(*list[0].Expected-c.ratio) <= 5e-4 &&
+			list[0].Source == c.source, c.name, list)
 		j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
 		got := strings.Join(j.Reasons(), "; ")
 		must.Be(t, (got == "") == (c.want == "") && strings.Contains(got, c.want), c.name, got, c.want)
@@ -120,10 +118,8 @@ func TestTaskRatio(t *testing.T) {
 	} {
 		run := held(TaskThreads, c.hz, 3.6e9)
 		list := run.Expect(c.known)
-		if len(list) != 1 || list[0].Core != nil || (list[0].Expected != nil) != c.judged ||
-			run.HasRatio() != c.judged {
-			t.Errorf("%s: %+v", c.name, list)
-		}
+		must.Be(t, len(list) == 1 && list[0].Core == nil && (list[0].Expected != nil) == c.judged &&
+			run.HasRatio() == c.judged, c.name, list)
 		j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
 		got := strings.Join(j.Reasons(), "; ")
 		must.Be(t, (got == "") == (c.want == "") && strings.Contains(got, c.want), c.name, got, c.want)
@@ -135,9 +131,8 @@ func TestTaskRatio(t *testing.T) {
 func TestHousekeepingCore(t *testing.T) {
 	run := held(0, 0.002*2.8e9, 0.002*3.6e9)
 	run.Cores = append(run.Cores, CoreCounts{Core: 1, APERF: []uint64{3.6e9}, MPERF: []uint64{3.6e9}})
-	if j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance}); len(j.Reasons()) > 0 {
-		t.Errorf("%q", j.Reasons())
-	}
+	j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
+	must.Be(t, len(j.Reasons()) == 0, j.Reasons())
 }
 
 // TestJudgeSMI: each core counts the interrupts that stop all of them, so they are not added up.

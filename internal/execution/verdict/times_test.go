@@ -74,11 +74,9 @@ func TestIterationsWithinTheProcess(t *testing.T) {
 					"want it completed without a word")
 				return
 			}
-			if o.Outcome != results.Error || !strings.Contains(text, test.want) ||
-				!strings.Contains(text, test.hint) {
-				t.Errorf("%s because of %q; want an error with %q and %q", o.Outcome, text,
-					test.want, test.hint)
-			}
+			must.Be(t, o.Outcome == results.Error && strings.Contains(text, test.want) &&
+				strings.Contains(text, test.hint), o.Outcome, "because of", text, "want an error with",
+				test.want, "and", test.hint)
 			must.Be(t, test.hint != "" || !strings.Contains(text, "does the suite"), "a guess of the unit in",
 				text)
 		})

@@ -164,9 +164,8 @@ func TestLimitIsNamed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(Judge(test.run, Limits{}).Reasons, "\n")
-			if !strings.Contains(got, test.want) || test.want == "" && strings.Contains(got, "limits.") {
-				t.Errorf("the reasons are %q, want %q", got, test.want)
-			}
+			must.Be(t, strings.Contains(got, test.want) && (test.want != "" ||
+				!strings.Contains(got, "limits.")), "the reasons are", got, "want", test.want)
 		})
 	}
 }

@@ -56,10 +56,8 @@ func TestLastReport(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, ok := lastReport([]byte(test.text), 100)
-			if ok != test.ok || (r.AskedAt != nil) != (test.askedAt > 0) ||
-				r.AskedAt != nil && *r.AskedAt != test.askedAt {
-				t.Errorf("%+v, %v", r, ok)
-			}
+			must.Be(t, ok == test.ok && (r.AskedAt != nil) == (test.askedAt > 0) && (r.AskedAt == nil ||
+				*r.AskedAt == test.askedAt), r, ok)
 		})
 	}
 }

@@ -143,9 +143,8 @@ func TestDiesWithKrund(t *testing.T) {
 	defer krund.Wait()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	var pid int
-	if _, scanErr := fmt.Sscan(line, &pid); scanErr != nil {
-		t.Fatal(line, err, krund.Process.Kill())
-	}
+	_, scanErr := fmt.Sscan(line, &pid)
+	must.Need(t, scanErr == nil, line, err, krund.Process.Kill())
 	fd := must.Get(unix.PidfdOpen(pid, 0))(t, krund.Process.Kill())
 	defer unix.Close(fd)
 	must.Do(t, krund.Process.Kill())

@@ -332,9 +332,8 @@ func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[res
 
 // TestAppendIsDeterministic: the same record yields the same file.
 func TestAppendIsDeterministic(t *testing.T) {
-	if a, b := pack(t, full()), pack(t, full()); !bytes.Equal(a, b) {
-		t.Error("the same record is encoded in two ways")
-	}
+	a, b := pack(t, full()), pack(t, full())
+	must.Be(t, bytes.Equal(a, b), "the same record is encoded in two ways")
 }
 
 // TestUsableLeavesOut: a record that contradicts itself, one that cannot be read and one that is

@@ -35,10 +35,8 @@ func TestRun(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := Run(t.Context(), tt.cmd)
 			must.Equal(t, got, tt.want, "output")
-			if (err == nil) != (tt.wantErr == "") ||
-				err != nil && !strings.Contains(err.Error(), tt.wantErr) {
-				t.Errorf("error %v, want one with %q", err, tt.wantErr)
-			}
+			must.Be(t, (err == nil) == (tt.wantErr == "") && (err == nil ||
+				strings.Contains(err.Error(), tt.wantErr)), err, "want one with", tt.wantErr)
 		})
 	}
 }

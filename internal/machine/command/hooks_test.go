@@ -22,10 +22,8 @@ func TestBeforeStopsAtTheFirstFailure(t *testing.T) {
 	s.BeforeArgv = [][]string{trace("one", file), {"sh", "-c", "echo no network; exit 4"},
 		trace("three", file)}
 	err := s.Before(t.Context(), nil)
-	if err == nil || !strings.Contains(err.Error(), "hook 2 before") ||
-		!strings.Contains(err.Error(), "no network") {
-		t.Errorf("error %v, want one that names hook 2 and its last line", err)
-	}
+	must.Be(t, err != nil && strings.Contains(err.Error(), "hook 2 before") &&
+		strings.Contains(err.Error(), "no network"), err, "want one that names hook 2 and its last line")
 	got, _ := os.ReadFile(file)
 	must.Equal(t, string(got), "one\n", "ran", got, "want only the first")
 }
@@ -34,10 +32,8 @@ func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
 	s, file := set(t)
 	s.AfterArgv = [][]string{{"false"}, trace("two", file), {"/nowhere/program"}, trace("four", file)}
 	err := s.After(t.Context(), nil)
-	if err == nil || !strings.Contains(err.Error(), "hook 1 after") ||
-		!strings.Contains(err.Error(), "hook 3 after") {
-		t.Errorf("error %v, want hooks 1 and 3", err)
-	}
+	must.Be(t, err != nil && strings.Contains(err.Error(), "hook 1 after") &&
+		strings.Contains(err.Error(), "hook 3 after"), err, "want hooks 1 and 3")
 	got, _ := os.ReadFile(file)
 	must.Equal(t, string(got), "two\nfour\n", "ran", got, "want both good ones")
 }
@@ -55,8 +51,6 @@ func TestTheEnvironmentIsFixed(t *testing.T) {
 	s.BeforeArgv = [][]string{{"/bin/sh", "-c", "/usr/bin/env >" + file}}
 	must.Do(t, s.Before(t.Context(), nil))
 	got, _ := os.ReadFile(file)
-	if !strings.Contains(string(got), "PATH=/usr/bin:/bin\n") ||
-		strings.Contains(string(got), "KRUND_STRAY") {
-		t.Errorf("a hook saw %q", got)
-	}
+	must.Be(t, strings.Contains(string(got), "PATH=/usr/bin:/bin\n") &&
+		!strings.Contains(string(got), "KRUND_STRAY"), "a hook saw", got)
 }

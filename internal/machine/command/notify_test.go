@@ -61,10 +61,8 @@ func TestCommand(t *testing.T) {
 		`echo "$KRUND_EVENT|$KRUND_EXPERIMENT|$KRUND_HOST|$KRUND_SUBJECT" >$traces; cat >>$traces`)
 	must.Do(t, (Notifier{Command: []string{path}}).Send(t.Context(), message, true))
 	got, _ := os.ReadFile(traces)
-	if want := "flagged|warmup|bencher3|nbody:C:default-c ended in an error\nexit status 1\nlast " +
-		"words\n"; string(got) != want {
-		t.Errorf("command saw %q, want %q", got, want)
-	}
+	want := "flagged|warmup|bencher3|nbody:C:default-c ended in an error\nexit status 1\nlast " + "words\n"
+	must.Equal(t, string(got), want, "command saw", got)
 }
 
 func TestWebhook(t *testing.T) {

@@ -48,9 +48,8 @@ func TestReadPressure(t *testing.T) {
 		"/proc/pressure/irq": "full avg10=2.00 avg60=0.00 avg300=0.00 total=70\n"})
 	p = must.Get(h.ReadPressure("irq"))(t) // it has no line "some": Linux 6.12, kernel/sched/psi.c:1265
 	must.Be(t, p.Some == (Stall{Avg10: 0.02, Total: 70 * time.Microsecond}), p)
-	if _, err := h.ReadPressure("io"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without the file: %v", err)
-	}
+	_, err := h.ReadPressure("io")
+	must.Be(t, errors.Is(err, fs.ErrNotExist), "without the file", err)
 }
 
 func TestReadLoad(t *testing.T) {
@@ -64,9 +63,8 @@ func TestReadStat(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/stat": procStat})
 	s := must.Get(h.ReadStat())(t)
 	must.Be(t, len(s.CPUs) == 2 && s.Switches == 99887 && s.Running == 3 && s.Blocked == 1, s)
-	if cpu := s.CPUs[1]; cpu.Busy() != 34 || cpu.All() != 238 {
-		t.Errorf("cpu1: %+v: busy %d, all %d", cpu, cpu.Busy(), cpu.All())
-	}
+	cpu := s.CPUs[1]
+	must.Be(t, cpu.Busy() == 34 && cpu.All() == 238, "cpu1", cpu, "busy", cpu.Busy(), "all", cpu.All())
 }
 
 func FuzzActivity(f *testing.F) {
@@ -82,9 +80,8 @@ func FuzzActivity(f *testing.F) {
 			}
 			must.Be(t, p.Some.Total >= 0, "total", p.Some.Total, text)
 		}
-		if l, ok := parseLoad(text); ok && (l.One < 0 || math.IsNaN(l.One) || l.Runnable < 0) {
-			t.Errorf("load %+v of %q", l, text)
-		}
+		l, ok := parseLoad(text)
+		must.Be(t, !ok || l.One >= 0 && !math.IsNaN(l.One) && l.Runnable >= 0, "load", l, "of", text)
 		for cpu, ticks := range parseStat(text).CPUs {
 			must.Be(t, cpu >= 0 && ticks.All() >= ticks.Busy(), "cpu", cpu, ticks, text)
 		}

@@ -95,9 +95,8 @@ func FuzzParseCPUList(f *testing.F) {
 		must.Be(t, err == nil && again.Equal(set), text, set, "which prints as", set.String(), "and reads as",
 			again, err)
 		mask, err := ParseCPUMask(set.Mask())
-		if err != nil || !mask.Equal(set) {
-			t.Errorf("%q is %v, whose mask %q reads as %v, %v", text, set, set.Mask(), mask, err)
-		}
+		must.Be(t, err == nil && mask.Equal(set), text, "is", set, "whose mask", set.Mask(), "reads as", mask,
+			err)
 	})
 }
 

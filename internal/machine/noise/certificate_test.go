@@ -83,9 +83,8 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		lost := c.Plain.Lost()
-		if len(c.Plain.Census.CPUs) > 0 && !(lost >= 0 && lost <= 1) && !math.IsNaN(lost) {
-			t.Errorf("lost %v of %q", lost, data)
-		}
+		must.Be(t, len(c.Plain.Census.CPUs) == 0 || lost >= 0 && lost <= 1 || math.IsNaN(lost), "lost", lost,
+			"of", data)
 		_ = c.Summary(time.Time{})
 	})
 }

@@ -51,10 +51,8 @@ func TestParseSpin(t *testing.T) {
 	must.Do(t, err)
 	must.Equal(t, who, spinner{77, -20}, "process")
 	s := all[1]
-	if s.gaps != 3 || s.time != 10*time.Second || s.lost != 4012*time.Microsecond || len(s.list) != 2 ||
-		s.list[1] != (gap{90 * time.Microsecond, 4 * time.Millisecond, true}) {
-		t.Errorf("%+v", s)
-	}
+	must.Be(t, s.gaps == 3 && s.time == 10*time.Second && s.lost == 4012*time.Microsecond &&
+		len(s.list) == 2 && s.list[1] == (gap{90 * time.Microsecond, 4 * time.Millisecond, true}), s)
 	for name, text := range map[string]string{
 		"nothing": "", "no sums": "gap 1 1000 6000 0\n", "twice": spinText + spinText,
 		"after the sums": spinText + "gap 1 1 1 1\n", "no time": "cpu 1 0 0 0\n", "words": "cpu 1 x 0 0\n",
@@ -72,9 +70,8 @@ func FuzzParseSpin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		all, _, err := parseSpin(text)
 		for cpu, s := range all {
-			if err == nil && (s.time <= 0 || s.gaps < 0 || s.lost < 0 || cpu < 0 || period(s.list) < 0) {
-				t.Errorf("%d: %+v of %q", cpu, s, text)
-			}
+			must.Be(t, err != nil || s.time > 0 && s.gaps >= 0 && s.lost >= 0 && cpu >= 0 &&
+				period(s.list) >= 0, cpu, s, "of", text)
 		}
 	})
 }
@@ -107,10 +104,8 @@ func TestCensus(t *testing.T) {
 		longest: 40 * time.Millisecond, preempted: 400, preemptedTime: 1600 * time.Millisecond,
 		classes: []class{{5 * time.Microsecond, 400, 2400 * time.Microsecond}}}}
 	c := censusOf(all, before, after, nil, 10*time.Second)
-	if len(c.CPUs) != 1 || c.CPUs[0].CPU != 1 || c.CPUs[0].Preempted != 400 ||
-		c.CPUs[0].LongestNS != 40e6 || c.CPUs[0].PeriodNS != 25e6 {
-		t.Fatalf("%+v", c)
-	}
+	must.Need(t, len(c.CPUs) == 1 && c.CPUs[0].CPU == 1 && c.CPUs[0].Preempted == 400 &&
+		c.CPUs[0].LongestNS == 40e6 && c.CPUs[0].PeriodNS == 25e6, c)
 	want := []Source{
 		{"thread", "planted (812)", 400, 1_600_000_000},
 		{"hypervisor", "time stolen by other machines of the host", 0, 40_000_000},

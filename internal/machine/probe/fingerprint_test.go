@@ -103,10 +103,9 @@ func TestFingerprintOfOpenBSD(t *testing.T) {
 			"deraadt@amd64.openbsd.org:/usr/src\n", "sysctl -n hw.model": "Intel(R) Core(TM) i7-4790\n",
 	}}
 	f := ReadFingerprint(t.Context(), m, nil)
-	if f["cpu.model"] != "Intel(R) Core(TM) i7-4790" || !strings.HasPrefix(f["kernel.version"],
-		"OpenBSD 7.4") || !strings.HasPrefix(f["packages"], "pkg_add: 2, ") {
-		t.Errorf("%v", f)
-	}
+	must.Be(t, f["cpu.model"] == "Intel(R) Core(TM) i7-4790" &&
+		strings.HasPrefix(f["kernel.version"], "OpenBSD 7.4") &&
+		strings.HasPrefix(f["packages"], "pkg_add: 2, "), f)
 }
 
 func TestDiff(t *testing.T) {

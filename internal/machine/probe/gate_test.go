@@ -41,10 +41,8 @@ func TestCompare(t *testing.T) {
 		s := study()
 		s.Sensors = tt.sensors
 		d := Compare(tt.base, tt.now, s)
-		if d.Within != tt.within || len(d.Hot) != tt.hot || len(d.Cold) != tt.cold ||
-			len(d.Missing) != tt.missing {
-			t.Errorf("%s: %+v", tt.name, d)
-		}
+		must.Be(t, d.Within == tt.within && len(d.Hot) == tt.hot && len(d.Cold) == tt.cold &&
+			len(d.Missing) == tt.missing, tt.name, d)
 	}
 }
 
@@ -100,14 +98,10 @@ func TestGate(t *testing.T) {
 		r, err := g.Wait(t.Context(), tt.base, study())
 		must.Be(t, r.Waited == tt.waited && r.Heated == tt.heated && s.heats == tt.heated, tt.name, "waited",
 			r.Waited, "heated", r.Heated, tt.waited, tt.heated)
-		if !strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) || tt.remark == "" &&
-			len(r.Remarks) > 0 {
-			t.Errorf("%s: remarks %q, want %q", tt.name, r.Remarks, tt.remark)
-		}
-		if (tt.shut != "") != errors.Is(err, ErrTemperature) || err != nil &&
-			!strings.Contains(err.Error(), tt.shut) {
-			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.shut)
-		}
+		must.Be(t, strings.Contains(strings.Join(r.Remarks, "\n"), tt.remark) && (tt.remark != "" ||
+			len(r.Remarks) == 0), tt.name, "remarks", r.Remarks, "want", tt.remark)
+		must.Be(t, (tt.shut != "") == errors.Is(err, ErrTemperature) && (err == nil ||
+			strings.Contains(err.Error(), tt.shut)), tt.name, err, "want one with", tt.shut)
 	}
 }
 
@@ -135,9 +129,8 @@ func TestGateOfTheProcessor(t *testing.T) {
 		limits := study()
 		limits.Sensors = tt.sensors
 		_, err := Gate{Clock: clock, Read: s.read, Heat: s.heat}.Wait(t.Context(), named(40, 55), limits)
-		if (err == nil) != tt.open || (s.heats > 0) != tt.heats {
-			t.Errorf("%s: %v, heated %d times", tt.name, err, s.heats)
-		}
+		must.Be(t, (err == nil) == tt.open && (s.heats > 0) == tt.heats, tt.name, err, "heated", s.heats,
+			"times")
 	}
 }
 
@@ -147,10 +140,8 @@ func TestGateWithoutSensors(t *testing.T) {
 		clock := &fakeClock{}
 		s := &series{readings: [][]results.Temperature{at(60), nil}, clock: clock}
 		_, err := Gate{Clock: clock, Read: s.read, Demand: demand}.Wait(t.Context(), at(40), study())
-		if errors.Is(err, ErrNoSensors) != demand || demand && !strings.Contains(err.Error(), "(a)") ||
-			!demand && err != nil {
-			t.Errorf("demand %v: %v", demand, err)
-		}
+		must.Be(t, errors.Is(err, ErrNoSensors) == demand && (!demand ||
+			strings.Contains(err.Error(), "(a)")) && (demand || err == nil), "demand", demand, err)
 	}
 }
 

@@ -241,9 +241,8 @@ func FuzzParseKmsg(f *testing.F) {
 	f.Add(";,,,")
 	f.Fuzz(func(t *testing.T, record string) {
 		l, err := parseKmsg(record)
-		if err == nil && (l.Level < 0 || l.Level > 7 || l.Facility < 0 || len(l.Text) > len(record)) {
-			t.Errorf("%q: %+v", record, l)
-		}
+		must.Be(t, err != nil || l.Level >= 0 && l.Level <= 7 && l.Facility >= 0 &&
+			len(l.Text) <= len(record), record, l)
 	})
 }
 

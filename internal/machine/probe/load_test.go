@@ -50,10 +50,8 @@ func TestActivity(t *testing.T) {
 		"10": stat("krund", "1", "9"), "30": stat("cc1", "1", "350")}), time.Unix(105, 0),
 		600*time.Millisecond)
 	l := after.Since(before, 10, []int{1})
-	if l.WindowNS != 5e9 || *l.LoadMilli != 1760 || *l.BusyNS != 3e9 || *l.StealNS != 0 ||
-		*l.OthersNS != 26e8 {
-		t.Errorf("%+v", l)
-	}
+	must.Be(t, l.WindowNS == 5e9 && *l.LoadMilli == 1760 && *l.BusyNS == 3e9 && *l.StealNS == 0 &&
+		*l.OthersNS == 26e8, l)
 	must.Be(t, len(l.Pressure) == 1 && l.Pressure[0] == (results.Pressure{Resource: "cpu", SomeNS: 3e9}),
 		"pressure", l.Pressure)
 	must.Be(t, len(l.Programs) == 1 && l.Programs[0] == (results.Program{Name: "cc1", PID: 30, CPUNS: 25e8}),

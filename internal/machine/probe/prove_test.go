@@ -16,13 +16,10 @@ import (
 func TestSpeedStatistics(t *testing.T) {
 	s := Speed{Absolute: true, Chunks: []float64{3.6e9, 3.59e9, 3.61e9, 3.6e9, 3.6e9, 0.1e9, 3.6e9, 3.6e9,
 		3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9, 3.6e9}}
-	if s.Median() != 3.6e9 || !s.Steady() {
-		t.Errorf("median %g, spread %g: one slow chunk among twenty is an interrupt", s.Median(), s.Spread())
-	}
+	must.Be(t, s.Median() == 3.6e9 && s.Steady(), "median", s.Median(), "spread", s.Spread(),
+		"one slow chunk among twenty is an interrupt")
 	moving := Speed{Absolute: true, Chunks: []float64{3e9, 3.2e9, 3.4e9, 3.6e9, 3.8e9}}
-	if moving.Steady() || moving.Chunks[0] != 3e9 {
-		t.Errorf("spread %g", moving.Spread())
-	}
+	must.Be(t, !moving.Steady() && moving.Chunks[0] == 3e9, "spread", moving.Spread())
 	must.Equal(t, moving.String(), "3400 MHz, varies by 23.5 %")
 	must.Be(t, !(Speed{}).Steady() && math.IsNaN((Speed{}).Median()) && (Speed{}).String() == "not measured",
 		"no chunks count as a speed")
@@ -37,9 +34,8 @@ func TestMeasureSpeed(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	for _, c := range s.Chunks {
-		if c <= 0 || s.Source == "loop" && stepCycles() > 0 && math.Abs(c-chunkSteps*stepCycles()*1000) > 1 {
-			t.Errorf("chunk %g", c)
-		}
+		must.Be(t, c > 0 && (s.Source != "loop" || stepCycles() <= 0 ||
+			math.Abs(c-chunkSteps*stepCycles()*1000) <= 1), "chunk", c)
 	}
 	must.Refused(MeasureSpeed(t.Context(), &fakeClock{}, 1<<10, time.Second))(t, "",
 		"bound to a CPU that does not exist")
@@ -52,9 +48,8 @@ func TestMeasureSpeed(t *testing.T) {
 
 func TestSpinDependsOnEachStep(t *testing.T) {
 	// The constants are those of Knuth's MMIX generator: starting with n, one step yields n*a+c.
-	if got, want := Spin(1), uint64(6364136223846793005)+1442695040888963407; got != want {
-		t.Errorf("Spin(1) = %d, want %d", got, want)
-	}
+	got, want := Spin(1), uint64(6364136223846793005)+1442695040888963407
+	must.Equal(t, got, want, "Spin(1")
 	must.Be(t, Spin(1000) != Spin(1001) && Spin(0) == 0, "steps are left out")
 }
 
@@ -98,10 +93,8 @@ func TestProofFindings(t *testing.T) {
 		if f.Status != want[f.Name] || f.Why == "" || (f.Status == setting.StatusDiffers) != (f.Fix != "") {
 			t.Errorf("%+v, want %s", f, want[f.Name])
 		}
-		if f.Name == "interrupts CPU 2" && (f.Found != "50.0 device interrupts/s" ||
-			f.Detail != "others: CAL 2, RES 4") {
-			t.Errorf("%+v", f)
-		}
+		must.Be(t, f.Name != "interrupts CPU 2" || f.Found == "50.0 device interrupts/s" &&
+			f.Detail == "others: CAL 2, RES 4", f)
 	}
 	must.Be(t, !(setting.Table{Findings: rows}).Fails(), "a proof forbids to measure")
 }
@@ -115,10 +108,8 @@ func TestProve(t *testing.T) {
 	}
 	clock := &lockedClock{clock: fakeClock{step: time.Millisecond}}
 	p, err := Prove(t.Context(), m, clock, host.CPUs{0}, 10*time.Millisecond)
-	if err != nil || len(p.Speeds) != 1 || len(p.Speeds[0].Chunks) == 0 || p.Wanted[0] != 3600000 ||
-		p.Switches != 0 || len(p.Interrupts.CPUs) != 4 {
-		t.Errorf("%+v, %v", p, err)
-	}
+	must.Be(t, err == nil && len(p.Speeds) == 1 && len(p.Speeds[0].Chunks) != 0 && p.Wanted[0] == 3600000 &&
+		p.Switches == 0 && len(p.Interrupts.CPUs) == 4, p, err)
 	p, err = Prove(t.Context(), m, clock, nil, 10*time.Millisecond)
 	must.Be(t, err == nil && len(p.Speeds) == 1 && p.Speeds[0].CPU == -1 && len(p.Wanted) == 0, "unbound", p,
 		err)
@@ -136,10 +127,8 @@ func TestCheck(t *testing.T) {
 		findings := Check(t.Context(), m, Defaults())
 		for _, f := range findings {
 			got = append(got, f.Name+" "+string(f.Status))
-			if f.Found == "" || f.Wanted == "" || f.Why == "" ||
-				f.Status == setting.StatusCannot && f.Fix == "" {
-				t.Errorf("%s: incomplete %+v", name, f)
-			}
+			must.Be(t, f.Found != "" && f.Wanted != "" && f.Why != "" && (f.Status != setting.StatusCannot ||
+				f.Fix != ""), name, "incomplete", f)
 		}
 		must.Equal(t, strings.Join(got, ", "), want, name)
 		fails := (setting.Table{Findings: findings}).Fails()

@@ -36,9 +36,8 @@ func TestReadState(t *testing.T) {
 		must.Equal(t, state[StatePrefix+tt.name], tt.want, tt.tree, tt.name)
 	}
 	must.Equal(t, len(ReadState(host.Host{Root: sysroot.New(t.TempDir())})), 0, "of a copy of a machine")
-	if here := ReadState(host.Host{Root: sysroot.New("/")})[StatePrefix+"clock.reading"]; here == "" {
-		t.Error("of this machine there is no cost of a reading")
-	}
+	here := ReadState(host.Host{Root: sysroot.New("/")})[StatePrefix+"clock.reading"]
+	must.Be(t, here != "", "of this machine there is no cost of a reading")
 	dir := t.TempDir()
 	modules := func(text string) string {
 		put(t, dir, "proc/modules", text)

@@ -217,10 +217,8 @@ func FuzzTemperatures(f *testing.F) {
 			"two sensors of one name", temps.Readings)
 		temps.Readings = append(temps.Readings, parseSensors(text).Readings...)
 		for _, r := range temps.Readings {
-			if strings.ContainsAny(r.Sensor, " =\n\t\x00") || r.MilliC < leastMilliC ||
-				r.MilliC > mostMilliC {
-				t.Errorf("reading %+v", r)
-			}
+			must.Be(t, !strings.ContainsAny(r.Sensor, " =\n\t\x00") && r.MilliC >= leastMilliC &&
+				r.MilliC <= mostMilliC, "reading", r)
 		}
 		stablePlace(label)
 		must.Be(t, match("*", label), "* does not match", label)

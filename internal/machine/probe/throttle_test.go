@@ -20,9 +20,8 @@ func TestThrottle(t *testing.T) {
 		put(t, dir, "sys/devices/system/edac/mc/"+name, count)
 	}
 	before := ReadThrottle(m.Root)
-	if len(before.Remarks) != 0 || len(before.Counts) != 4*2+3+2 || before.Counts["edac/mc0/ce_count"] != 1 {
-		t.Fatalf("%+v", before)
-	}
+	must.Need(t, len(before.Remarks) == 0 && len(before.Counts) == 4*2+3+2 &&
+		before.Counts["edac/mc0/ce_count"] == 1, before)
 	again := ReadThrottle(m.Root)
 	must.Be(t, maps.Equal(again.Counts, before.Counts), "nothing happened, yet", again.Counts)
 	put(t, dir, "sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count", "3\n")
@@ -43,10 +42,9 @@ func TestThrottleCountersThatCannotBeRead(t *testing.T) {
 		put(t, dir, "sys/devices/system/cpu/"+cpu+"/thermal_throttle/core_throttle_count", "-1\n")
 	}
 	after := ReadThrottle(m.Root)
-	if len(after.Remarks) != 1 || !strings.HasPrefix(after.Remarks[0], "2 of 8 counters cannot be read, "+
-		"the first: read /sys/devices/system/cpu/cpu1/") {
-		t.Errorf("remarks %q", after.Remarks)
-	}
+	must.Be(t, len(after.Remarks) == 1 && strings.HasPrefix(after.Remarks[0],
+		"2 of 8 counters cannot be read, "+"the first: read /sys/devices/system/cpu/cpu1/"), "remarks",
+		after.Remarks)
 	must.Equal(t, strings.Join(before.Missing(after), " "),
 		"cpu1/core_throttle_count "+"cpu2/core_throttle_count", "missing")
 	got := after.Missing(before)
@@ -70,11 +68,9 @@ func TestThrottleRegisters(t *testing.T) {
 	set(packageThermStatus, 0)
 	set(limitReasons, 0)
 	before := ReadThrottle(m.Root)
-	if before.Counts["cpu1/core power limit (log)"] != 1 ||
-		before.Counts["cpu1/package PROCHOT (now)"] != 0 ||
-		before.Counts["cpu1/clipped by power limit 2 (now)"] != 1 {
-		t.Errorf("%v", before.Counts)
-	}
+	must.Be(t, before.Counts["cpu1/core power limit (log)"] == 1 &&
+		before.Counts["cpu1/package PROCHOT (now)"] == 0 &&
+		before.Counts["cpu1/clipped by power limit 2 (now)"] == 1, before.Counts)
 	set(packageThermStatus, 0b1100)
 	set(limitReasons, 1)
 	want := maps.Clone(before.Counts)
@@ -142,10 +138,8 @@ func TestInterruptsBetween(t *testing.T) {
  RES:          9          9          9   Rescheduling interrupts
 `)
 	got := InterruptsBetween(before, after, 2*time.Second)
-	if len(got.CPUs) != 2 || got.CPUs[0].Ticks != 500 || got.CPUs[0].Devices != 10 || got.CPUs[1].CPU != 2 ||
-		got.CPUs[1].Ticks != 1 || got.CPUs[1].Devices != 0 {
-		t.Errorf("%+v", got)
-	}
+	must.Be(t, len(got.CPUs) == 2 && got.CPUs[0].Ticks == 500 && got.CPUs[0].Devices == 10 &&
+		got.CPUs[1].CPU == 2 && got.CPUs[1].Ticks == 1 && got.CPUs[1].Devices == 0, got)
 	if got.PerSecond(got.CPUs[0].Ticks) != 250 || (Interrupts{}).PerSecond(5) != 0 {
 		t.Errorf("%v per second", got.PerSecond(got.CPUs[0].Ticks))
 	}
