@@ -126,9 +126,7 @@ echo %s; mkdir -p "$5/b"; cp "$4"/b/* "$5/b"; exit %d`
 // TestBeginRefuses: root does not run what the machine's owner does not allow, even if the hub
 // sends it.
 func TestBeginRefuses(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root's commands are at stake")
-	}
+	must.Root(t, "only root's commands are at stake")
 	h := newHub(t)
 	toml := repository(t)
 	text := must.Get(os.ReadFile(toml))(t)
@@ -186,9 +184,7 @@ func TestSameNameAgain(t *testing.T) {
 // TestBegunInVain: what krund could not open when it was enabled is reported with krund's reason,
 // and not begun again for ever.
 func TestBegunInVain(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root enables experiments")
-	}
+	must.Root(t, "only root enables experiments")
 	h := newHub(t)
 	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1").stdout)
 	trace := fakeKrund(t, "")
@@ -221,9 +217,7 @@ func TestBegunInVain(t *testing.T) {
 // TestStoppedOnTheMachine: an experiment that a person stopped on the machine is not begun again by
 // the hub, although the hub was not there when it was stopped.
 func TestStoppedOnTheMachine(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root enables experiments")
-	}
+	must.Root(t, "only root enables experiments")
 	h := newHub(t)
 	id := strings.TrimSpace(h.krunctl(t, "ann", "hub", "submit", repository(t), "--to", "lab1").stdout)
 	trace := fakeKrund(t, "")

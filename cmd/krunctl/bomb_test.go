@@ -49,9 +49,7 @@ func gzipped(t *testing.T, head string, times int) []byte {
 // TestBombs: a small file that unpacks to a large one is refused with its name, the limit and what
 // to do, long before all of it was unpacked.
 func TestBombs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	b := complete(t)
 	dir := t.TempDir()
 	write := func(name string, content []byte) string {

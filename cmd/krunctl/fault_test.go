@@ -216,9 +216,7 @@ func codes(t *testing.T, b *builder) []integrity.Code {
 }
 
 func TestFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			b := f.make(t)

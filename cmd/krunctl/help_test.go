@@ -91,9 +91,7 @@ func examples(help string) [][]string {
 // TestExamples runs every example of every help text over an experiment called
 // warmup.
 func TestExamples(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	text := strings.ReplaceAll(experimentText, "executions = 2", "executions = 5") +
 		"[stop]\nrules = [\"halfwidth\"]\n"
 	needRoot := []string{"enable", "disable", "join"}

@@ -51,9 +51,7 @@ func TestFIFOAsInput(t *testing.T) {
 
 // TestFIFOInTheDirectory: no command blocks on a FIFO in the place of one of an experiment's files.
 func TestFIFOInTheDirectory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	all := []string{"status DIR", "show DIR", "convert --to csv DIR", "show --startup DIR",
 		"show --counters DIR", "check DIR", "analyze DIR", "analyze --table DIR",
 		"convert --to csv --key nbody:C:* DIR", "compare DIR DIR", "show --key nbody:C:* DIR",

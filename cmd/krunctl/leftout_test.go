@@ -34,9 +34,7 @@ func readRecords(t *testing.T, tmp, dir, command string) ran {
 // that are damaged, says on standard error which they are, and ends with exit status 3; without
 // damage with 0. Those that look for problems, and those that cannot do their work, end with 1.
 func TestDamagedRecordsAreOneRule(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for name, damage := range map[string]func(b *builder){
 		"sound":   func(*builder) {},
 		"damaged": func(b *builder) { b.flip(b.recordPath(0, 1), 60) },

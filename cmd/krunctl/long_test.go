@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"krund/rig/must"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,9 +11,7 @@ import (
 
 // TestLongTexts: whatever a file has for a name, a message about it can be read.
 func TestLongTexts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	const most = 70_000 // of all that a command says
 	long := strings.Repeat("x", 1<<20)
 	dir := t.TempDir()

@@ -131,9 +131,7 @@ func TestOutputToFullDevice(t *testing.T) {
 
 // TestOutputToFIFO: the reader of a FIFO gets what a file would have got.
 func TestOutputToFIFO(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
 		r := run()
 		must.Need(t, r.code == exitOK, r.text())
@@ -194,9 +192,7 @@ func TestOutputToLink(t *testing.T) {
 // TestOutputRefused: a link to nothing, a socket and a directory stay as they are, and the command
 // says what is there.
 func TestOutputRefused(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for what, c := range map[string]struct {
 		say  string
 		make func(file string) error
@@ -233,9 +229,7 @@ func TestOutputRefused(t *testing.T) {
 // TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old
 // report.
 func TestReportNeverReplaces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	in := analyzedDirectory(t)
 	for what, make := range map[string]func(t *testing.T, file string){
 		"device": func(t *testing.T, file string) { makeDevice(t, file, 1, 3) },

@@ -17,9 +17,7 @@ import (
 // wants to see a file of root on the hub's pages, such as the machine's token. Root sends nothing
 // of such a directory and changes nothing through it.
 func TestShipHostileDirectory(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, whose files are to be stolen")
-	}
+	must.Root(t, "needs root, whose files are to be stolen")
 	h := hubtest.New(t)
 	token := h.Machine(t, "lab1").Token
 	const benchmark = 65534 // uid

@@ -32,9 +32,7 @@ func stepFile(t *testing.T, dir string, count int) string {
 }
 
 func TestSimulatePaper(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	dir := t.TempDir()
 	in, one := stepFile(t, dir, 2), stepFile(t, dir, 1)
 	truth := writeText(t, filepath.Join(dir, "truth.csv"),

@@ -103,9 +103,7 @@ func TestExperimentFaults(t *testing.T) {
 // options.
 func mounted(t *testing.T, options string) (dir string, remount func(flags uintptr, options string)) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a file system")
-	}
+	must.Root(t, "only root can mount a file system")
 	dir = t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
 		t.Skipf("cannot mount a file system: %v", err)
@@ -197,9 +195,7 @@ func TestDisks(t *testing.T) {
 
 // TestLinksAreNotFollowed: root must not be made to write elsewhere, not even the log.
 func TestLinksAreNotFollowed(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("others than root can only write what is theirs")
-	}
+	must.Root(t, "others than root can only write what is theirs")
 	for _, name := range []string{"log", "lock", "journal", "schedule", "config.toml", "results"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

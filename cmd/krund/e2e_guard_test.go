@@ -78,9 +78,7 @@ func TestGuardIsSilent(t *testing.T) {
 // TestGuardWithoutTheDirectory: whatever happens to the experiment's directory and its lock while
 // krund runs, its guard restores the machine.
 func TestGuardWithoutTheDirectory(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root has a place for the copy of the journal")
-	}
+	must.Root(t, "only root has a place for the copy of the journal")
 	for name, harm := range map[string]func(e *experiment){
 		"a hostile journal in a directory for all": func(e *experiment) {
 			const evil = `{"op":"set","n":1,"control":"aslr","step":{"kind":"file","target":"/nowhere","old":"0","new":"2"}}`

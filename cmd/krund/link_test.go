@@ -12,9 +12,7 @@ import (
 // TestDirectoryByABystandersLink: a link that a user has put into a directory for all leads root
 // nowhere.
 func TestDirectoryByABystandersLink(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can be led")
-	}
+	must.Root(t, "only root can be led")
 	public, secret := t.TempDir(), t.TempDir()
 	link := filepath.Join(public, "demo.krun")
 	for _, err := range []error{

@@ -45,9 +45,7 @@ func TestOneKrundTakesTheMachineOver(t *testing.T) {
 // TestLockOfAGuard: while the guard of a killed krund holds the machine's lock, another krund
 // waits, prints that once, and takes the lock when the guard has ended.
 func TestLockOfAGuard(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root takes the machine over")
-	}
+	must.Root(t, "only root takes the machine over")
 	dir := t.TempDir()
 	held, err := directory.LockMachine(durable.OS(), "/x.krun", dir)
 	must.Do(t, err)

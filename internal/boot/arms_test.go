@@ -24,9 +24,7 @@ null = true
 // TestEveryCutWithArms cuts the power in each operation of an experiment with arms: afterwards each
 // block has each key once in each arm.
 func TestEveryCutWithArms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \"hardware\"\n"+
 		"layout = \"random\"\nrelink = [\"./relink\"]\nskip = [\"*:*:*@again\"]")+arms)
 	t.Parallel()

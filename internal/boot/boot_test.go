@@ -269,9 +269,7 @@ func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
 // TestDamagedSlotsOnABrokenDisk: when the schedule cannot be rebuilt, whichever write fails, the
 // experiment stops with an error and can be continued afterwards.
 func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	cfg := parse(t, experimentText(fourSlots))
 	last, stopped := 1, 0
 	for op := 0; op <= last; op++ { // 0: the disk is in order

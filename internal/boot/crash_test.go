@@ -22,9 +22,7 @@ var seed = flag.Uint64("seed", 1, "of the simulated power cuts")
 // with every policy of what survives; then the machine boots and continues. Afterwards nothing may
 // be missing or duplicated.
 func TestEveryCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
 			t.Parallel()

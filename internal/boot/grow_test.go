@@ -157,9 +157,7 @@ func TestAKeyIsAddedBeside(t *testing.T) {
 // when it has begun, and when it has ended. The next boot finds either configuration: that of the
 // file, which is larger still. Nothing that was completed is lost, and nothing is measured twice.
 func TestEveryCutWhileItGrows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for name, begun := range map[string]int{"begun": 2, "ended": 4} {
 		for _, next := range []int{3, 4} {
 			t.Run(fmt.Sprintf("%s, %d executions", name, next), func(t *testing.T) {

@@ -86,9 +86,7 @@ func problemsOf(t *testing.T, cfg *config.Config, fsys durable.FS) string {
 // experiment. Either nothing was requested, or both slots run again; no record is lost, and
 // schedule, records, check and repair agree at every time.
 func TestRerunCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
 			t.Parallel()

@@ -23,9 +23,7 @@ var noSpace = crashfs.Fault{Err: syscall.ENOSPC, Permanent: true, Short: 100}
 // power in every operation in turn. The disk stays full across a restart. Only the cut may lose an
 // attempt, and the space that krund frees is enough.
 func TestFilledDisk(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
 			t.Parallel()

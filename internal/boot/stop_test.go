@@ -157,9 +157,7 @@ func TestStop(t *testing.T) {
 // TestEveryCutWithStop cuts the power in each operation of experiments that finish keys early: the
 // same keys are finished after the same executions as without a cut.
 func TestEveryCutWithStop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for _, test := range stopping {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

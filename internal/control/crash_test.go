@@ -90,9 +90,7 @@ func killed(program func()) (dead bool) {
 // applying and while restoring. A restore in a new process must restore everything, and a second
 // one must find nothing to do.
 func TestRestoreAfterKillAtEveryChange(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	// Each machine begins with another change, so that together they have kills before all.
 	step := must.Often(7, 1)
 	for i, tree := range machines.Names() {
@@ -130,9 +128,7 @@ func killAtEveryChange(t *testing.T, tree string, number, step int) {
 
 // TestRestoreAfterKillDuringRestore kills the restore itself before each of its changes.
 func TestRestoreAfterKillDuringRestore(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	m, k := fakeMachine(t, "intel-cpufreq-passive")
 	k.memory = map[string][]byte{}
 	before := state(t, m, k)
@@ -157,9 +153,7 @@ func TestRestoreAfterKillDuringRestore(t *testing.T) {
 // reduced to what is guaranteed to be on disk, while the machine keeps its state: if a single
 // change were made before its entry was synced, restoring would miss it.
 func TestJournalBeforeChange(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	var m *Machine
 	var k *fakeKernel
 	var before map[string]string
@@ -186,9 +180,7 @@ func TestJournalBeforeChange(t *testing.T) {
 // boot with its defaults. Whatever is left of the journal, restoring must not touch the machine and
 // must leave no change in the journal.
 func TestPowerCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	m, k := fakeMachine(t, "kvm-guest")
 	before := state(t, m, k)
 	var dying *Machine

@@ -21,9 +21,7 @@ import (
 // machine in turn. The control is then not set and reports why, or it reports that an optional part
 // was rejected; either way the machine can be restored.
 func TestRefusedWrites(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	errnos := []error{syscall.EACCES, syscall.EINVAL, syscall.EIO}
 	for i, machine := range machines.Names() {
 		refusals := []error{errKeep, errnos[i%len(errnos)]}
@@ -164,18 +162,14 @@ func TestPoliciesThatForbidChange(t *testing.T) {
 // TestMissingFiles removes each file of a machine in turn. Nothing may break, no file may be
 // created, and restore must restore the rest.
 func TestMissingFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	damageEach(t, "intel-pstate-active", 0, must.Often(3, 1), true,
 		func(path string) error { return os.Remove(path) })
 }
 
 // TestRubbishInFiles fills each file of a machine in turn with what no kernel would print.
 func TestRubbishInFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	texts := []string{"", "rubbish [\n", "-1\n", "99999999999999999999\n"}
 	for i, text := range texts {
 		t.Run(fmt.Sprintf("%q", text), func(t *testing.T) {

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -18,9 +17,7 @@ import (
 // network needs root and ip(8).
 func inEmptyNetwork(t *testing.T, f func(ip func(args ...string) string)) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("a network namespace needs root")
-	}
+	must.Root(t, "a network namespace needs root")
 	program, err := exec.LookPath("ip")
 	if err != nil {
 		t.Skip("no ip(8)")

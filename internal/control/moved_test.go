@@ -16,9 +16,7 @@ import (
 // TestNothingMoves: two readings of a machine that is left alone are the same, whatever the kernel
 // rejected and under every policy.
 func TestNothingMoves(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for _, name := range machines.Names() {
 		m, _ := fakeMachine(t, name)
 		for _, p := range []setting.Policy{setting.Apply, setting.Warn, setting.Off} {

@@ -317,9 +317,7 @@ func TestMostIterations(t *testing.T) {
 // TestDistrusted: what would run as root is judged before each execution; what has its own account
 // is not.
 func TestDistrusted(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root's programs are at stake")
-	}
+	must.Root(t, "only root's programs are at stake")
 	dir := t.TempDir()
 	entry := filepath.Join(dir, "bench.py")
 	must.Do(t, os.WriteFile(entry, nil, 0o644))

@@ -108,6 +108,23 @@ func Write(t testing.TB, path, text string) {
 	Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
+// Long skips a test that repeats one thing very often where the tests are to be short: with the race
+// detector.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("repeats one thing very often")
+	}
+}
+
+// Root skips a test that only root can do; why is what needs it.
+func Root(t testing.TB, why string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip(why)
+	}
+}
+
 // Often returns how often a test repeats something: quick, or slow with the build tag slow.
 func Often(quick, slow int) int {
 	if Slow {

@@ -23,9 +23,7 @@ func TestRealObjects(t *testing.T) {
 }
 
 func TestRemoveObjects(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give objects away")
-	}
+	must.Root(t, "only root can give objects away")
 	const uid, other = 4_100_001, 4_100_002 // unused
 	var ids []int
 	for _, owner := range []uint32{uid, uid, other} {

@@ -19,9 +19,7 @@ const testUID = 54321
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root")
-	}
+	must.Root(t, "needs root")
 }
 
 // TestOwnedDeep: others' directories are passed through, and the account's own go, however deep.

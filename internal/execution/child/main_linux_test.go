@@ -122,9 +122,7 @@ func checkDead(t *testing.T, marker string) {
 
 func needRoot(t *testing.T) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can change the user")
-	}
+	must.Root(t, "only root can change the user")
 }
 
 // partFDs prints its descriptors and what they are, one per line.

@@ -94,9 +94,7 @@ func TestEndOfStopped(t *testing.T) {
 
 // TestScript: root starts no script in the place of krunctl, and says so.
 func TestScript(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root judges the program")
-	}
+	must.Root(t, "only root judges the program")
 	_, err := Start(Options{Program: script(t, begun+"cat"), CPU: someCPU(), Buffer: os.Stdin,
 		Trust: func(trust.Verdict) error { return nil }})
 	must.Refuse(t, err, "it is a script; install krunctl itself")

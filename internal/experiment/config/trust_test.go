@@ -27,9 +27,7 @@ const mallory = 4712
 // TestTrusted: what is started at every boot only root may be able to change, on the whole way
 // there; what a person starts by hand may belong to one user.
 func TestTrusted(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root's commands are at stake")
-	}
+	must.Root(t, "only root's commands are at stake")
 	for _, test := range []struct {
 		name           string
 		change         func(dir, path string) error
@@ -77,9 +75,7 @@ func TestTrusted(t *testing.T) {
 // TestHooksAreJudged: root runs hooks and notifications, so the way to each counts as that to the
 // configuration.
 func TestHooksAreJudged(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root's commands are at stake")
-	}
+	must.Root(t, "only root's commands are at stake")
 	dir := filepath.Join(t.TempDir(), "hooks")
 	hook := filepath.Join(dir, "hook")
 	err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(hook, []byte("#!/bin/sh\n"), 0o755),

@@ -19,9 +19,7 @@ import (
 // memory mounts a tmpfs for the duration of the test.
 func memory(t *testing.T) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount")
-	}
+	must.Root(t, "only root can mount")
 	dir := t.TempDir()
 	if err := unix.Mount("krund-test", dir, "tmpfs", 0, ""); err != nil {
 		t.Skipf("no tmpfs: %v", err)
@@ -69,9 +67,7 @@ func TestLockOfTheSameInode(t *testing.T) {
 
 // TestLockOfAFakeKrund: another user's program is not krund, whatever its name and PID.
 func TestLockOfAFakeKrund(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can run a program as another user")
-	}
+	must.Root(t, "only root can run a program as another user")
 	flock, err := exec.LookPath("flock")
 	if err != nil {
 		t.Skip("no flock(1)")

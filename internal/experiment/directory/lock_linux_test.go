@@ -55,9 +55,7 @@ func reachable(t *testing.T, dir string) {
 // TestLockOfABystander: a user who can read the experiment cannot take its lock, even if an earlier
 // version created the lock file.
 func TestLockOfABystander(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can run a program as another user")
-	}
+	must.Root(t, "only root can run a program as another user")
 	f := must.Get(Create(durable.OS(), filepath.Join(t.TempDir(), "warmup.krun")))(t)
 	reachable(t, f.dir)
 	lock := must.Get(f.Lock(os.Getpid(), "bencher7"))(t)

@@ -61,9 +61,7 @@ func TestTextsAreBounded(t *testing.T) {
 
 // TestSeriesAreBounded: what readers would reject is not written.
 func TestSeriesAreBounded(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	r := of(0, 1, "series")
 	values := slices.Repeat([]int64{math.MinInt64 + 1}, 1<<20) // 21 bytes each
 	for range 50 {

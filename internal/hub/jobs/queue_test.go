@@ -329,9 +329,7 @@ func testRequests(t *testing.T, at string) {
 // hub is killed between any two steps. Every experiment ends, no part is done twice at a time, and
 // one that some machine could finish is done.
 func TestNothingIsStuck(t *testing.T) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	for name, runs := range map[string]uint64{"SQLite": 4, "PostgreSQL": 1} {
 		t.Run(name, func(t *testing.T) { testNothingIsStuck(t, dbtest.Locations[name], runs) })
 	}

@@ -40,9 +40,7 @@ func worst(t *testing.T) (status, progress, details string) {
 func TestPagesAreBounded(t *testing.T) { onEach(t, testPagesAreBounded) }
 
 func testPagesAreBounded(t *testing.T, h *testHub) {
-	if testing.Short() {
-		t.Skip("makes the largest pages")
-	}
+	must.Long(t)
 	const machines, parts, most = 450, 60, 2 << 20
 	status, progress, details := worst(t)
 	facts := must.Get(json.Marshal(map[string]string{"cpu": strings.Repeat("<", api.MaxFacts-3)}))(t)

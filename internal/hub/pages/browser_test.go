@@ -63,9 +63,7 @@ func quiet(w http.ResponseWriter, r *http.Request) {
 // pixels: no part is wider than the window, nothing complains, no hostile text has run, and what a
 // screen reader finds is in order.
 func TestPagesInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("loads every page many times")
-	}
+	must.Long(t)
 	texts := []string{"bench-1", "'\"><script>alert(1)</script><img src=x onerror=alert(1)>\u202e שלום",
 		strings.Repeat("x", 10<<10)}
 	all := make([]map[string]any, len(texts))

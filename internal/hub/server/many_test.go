@@ -23,9 +23,7 @@ import (
 func TestManyExperiments(t *testing.T) { dbtest.OnEach(t, testManyExperiments) }
 
 func testManyExperiments(t *testing.T, at string) {
-	if testing.Short() {
-		t.Skip("repeats one thing very often")
-	}
+	must.Long(t)
 	h := hubtest.On(t, at)
 	m, other := h.Machine(t, "lab1"), h.Machine(t, "lab2")
 	submitted(t, h, "lab2")
