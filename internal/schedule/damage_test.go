@@ -184,17 +184,3 @@ func TestFullDisk(t *testing.T) {
 	}
 	checkNext(t, "at the end", s, -1)
 }
-
-// TestTornLine: a write that stops in the middle of a line leaves a slot that is detected as
-// damaged, and unchanged neighbors.
-func TestTornLine(t *testing.T) {
-	fsys := simulated(t, 4)
-	fsys.Inject(crashfs.Fault{Op: 1, Err: syscall.EIO, Short: 3})
-	s := open(t, fsys, true)
-	_, err := s.Begin()
-	must.Fail(t, err, syscall.EIO)
-	must.Equal(t, flags(t, s), "?OOO")
-	var damaged *schedule.DamagedSlot
-	_, err = s.Begin()
-	must.Be(t, errors.As(err, &damaged) && damaged.Index == 0, "got", err)
-}

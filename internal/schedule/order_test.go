@@ -146,16 +146,6 @@ func TestPlanIsUniform(t *testing.T) {
 	must.Be(t, chi <= 181, "chi-squared is", chi)
 }
 
-func TestPlanStops(t *testing.T) {
-	n := 0
-	for s := range Plan(manyKeys(3), Each(1_000_000_000), Interleaved, 1) {
-		if n++; s.Index == 4 {
-			break
-		}
-	}
-	must.Equal(t, n, 5, "slots before the end")
-}
-
 func TestPlanUnknownOrder(t *testing.T) {
 	defer func() {
 		must.Be(t, recover() != nil, "an unknown order is taken")
@@ -185,21 +175,6 @@ func TestOffset(t *testing.T) {
 		// binomial with mean 100 and standard deviation 10; 256 values, so 6 deviations
 		must.Be(t, len(seen) == 256 && n >= 40 && n <= 160, offset, "occurs", n, "times, of", len(seen),
 			"values")
-	}
-}
-
-// TestPermute: long lists stay permutations.
-func TestPermute(t *testing.T) {
-	list := make([]int, 200)
-	for round := range uint64(50) {
-		for i := range list {
-			list[i] = i
-		}
-		permute(list, rand.NewPCG(3, round))
-		sorted := slices.Clone(list)
-		slices.Sort(sorted)
-		must.Need(t, sorted[0] == 0 && sorted[199] == 199 && len(slices.Compact(sorted)) == 200, "round",
-			round, "is no permutation")
 	}
 }
 

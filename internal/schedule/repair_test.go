@@ -163,25 +163,6 @@ func TestRepairRefused(t *testing.T) {
 	must.Fail(t, err, fs.ErrNotExist, "without a directory")
 }
 
-// TestRepairMissing recreates a schedule that was deleted.
-func TestRepairMissing(t *testing.T) {
-	fsys := crashfs.New("/x")
-	src := source(20)
-	src.State = func(planned schedule.Slot) (schedule.Slot, error) {
-		if planned.Index == 7 {
-			return schedule.Slot{Flag: schedule.Completed, Attempts: 1}, nil
-		}
-		return planned, nil
-	}
-	report, err := schedule.Repair(fsys, path, src)
-	must.Be(t, err == nil && report.Missing && !report.Clean() && len(report.Slots) == 20 &&
-		report.Backup == "", report, err)
-	s := open(t, fsys.Reboot(crashfs.Nothing), true)
-	if got := flags(t, s); got != "OOOOOOOCOOOOOOOOOOOO" || s.Header().Reboots != 3 || s.Header().Next != 0 {
-		t.Errorf("got %s, %+v", got, s.Header())
-	}
-}
-
 // TestRepairCut: an interrupted repair succeeds when it is repeated.
 func TestRepairCut(t *testing.T) {
 	build := func() *crashfs.FS {
