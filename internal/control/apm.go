@@ -149,14 +149,6 @@ func (a performApplier) restore(ctx context.Context, s Step) (Restoration, error
 		return Failed, err
 	}
 	now, err := readPerfState(ctx, a.commands)
-	switch {
-	case err != nil:
-		return Failed, err
-	case now == old, now.policy == old.policy && (old.policy == "auto" || old.policy == "high"):
-		return Already, nil
-	}
-	if err := a.set(ctx, old, now.policy != ""); err != nil {
-		return Failed, err
-	}
-	return Restored, nil
+	same := now == old || now.policy == old.policy && (old.policy == "auto" || old.policy == "high")
+	return back(same, err, func() error { return a.set(ctx, old, now.policy != "") })
 }

@@ -48,20 +48,18 @@ var loaders = []struct{ distribution, file, add, remove string }{
 // system.
 func kernelArgument(h host.Host, argument string) string { return bootRemedy(h, argument, false) }
 
-// withoutArgument returns instructions to remove one.
-func withoutArgument(h host.Host, name string) string { return bootRemedy(h, name, true) }
-
 // wsl stands for a distribution whose kernel Windows starts.
 const wsl = "wsl"
 
+// bootRemedy returns instructions to add an argument, or to remove the one of that name.
 func bootRemedy(h host.Host, argument string, remove bool) string {
 	distribution, platform := h.Distribution(), probe.PlatformOf(h)
 	if platform.WSL {
 		distribution = wsl
 	}
 	for _, l := range loaders {
-		if l.distribution != "" && l.distribution != distribution ||
-			l.file != "" && !readable(h, l.file) {
+		if _, err := h.Root.Read(l.file); l.distribution != "" && l.distribution != distribution ||
+			l.file != "" && err != nil {
 			continue
 		}
 		text := l.add
@@ -83,9 +81,4 @@ func bootRemedy(h host.Host, argument string, remove bool) string {
 		return text
 	}
 	return ""
-}
-
-func readable(h host.Host, file string) bool {
-	_, err := h.Root.Read(file)
-	return err == nil
 }

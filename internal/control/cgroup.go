@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"krund/internal/machine/sysroot"
 )
@@ -25,13 +26,7 @@ func (a groupApplier) do(_ context.Context, s Step) (string, error) {
 // still run in them are moved to the root group first: restoring the machine must not kill
 // anything.
 func (a groupApplier) restore(_ context.Context, s Step) (Restoration, error) {
-	if !a.root.Exists(s.Target) {
-		return Already, nil
-	}
-	if err := a.remove(s.Target); err != nil {
-		return Failed, err
-	}
-	return Restored, nil
+	return back(!a.root.Exists(s.Target), nil, func() error { return a.remove(s.Target) })
 }
 
 // remove empties and removes a group and those below it.
@@ -50,7 +45,8 @@ func (a groupApplier) remove(group string) error {
 		return err
 	}
 	for _, pid := range strings.Fields(procs) {
-		if err := a.root.Write(groupRoot+"/cgroup.procs", pid); err != nil && !gone(err) {
+		err := a.root.Write(groupRoot+"/cgroup.procs", pid)
+		if err != nil && !errors.Is(err, syscall.ESRCH) && !errors.Is(err, fs.ErrNotExist) { // else it has ended
 			return fmt.Errorf("move process %s out of %s: %w", pid, group, err)
 		}
 	}
@@ -82,17 +78,13 @@ func (a grantApplier) do(_ context.Context, s Step) (string, error) {
 // it stays enabled: that costs nothing, and they need it.
 func (a grantApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	has, err := a.has(s)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return Gone, nil
-	case err != nil:
-		return Failed, err
-	case !has:
-		return Already, nil
 	}
-	err = a.root.Write(a.file(s), s.Old)
-	if err != nil && !busy(err) {
-		return Failed, err
-	}
-	return Restored, nil
+	return back(!has, err, func() error {
+		if err := a.root.Write(a.file(s), s.Old); !errors.Is(err, syscall.EBUSY) {
+			return err
+		}
+		return nil
+	})
 }

@@ -57,16 +57,13 @@ func (a fileApplier) set(ctx context.Context, s Step, value string) (string, err
 
 func (a fileApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	text, err := a.m.Root.Read(s.Target)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		return Gone, nil // the CPU, interrupt or driver no longer exists
-	case err == nil && s.Form.show(text) == s.Form.show(s.Old):
-		return Already, nil
 	}
-	if _, err := a.set(ctx, s, s.Old); err != nil {
-		return Failed, err
-	}
-	return Restored, nil
+	return back(err == nil && s.Form.show(text) == s.Form.show(s.Old), nil, func() error {
+		_, err := a.set(ctx, s, s.Old)
+		return err
+	})
 }
 
 // A sysfile is a setting that is one file with one wanted value: most of them.

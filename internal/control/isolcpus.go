@@ -54,6 +54,6 @@ func planIsolcpus(_ context.Context, m *Machine) Plan {
 	}
 	return Plan{
 		Status: setting.StatusNeedsReboot, Found: "CPU " + set.String(), Wanted: wanted,
-		Fix: withoutArgument(m.Host, "isolcpus"),
+		Fix: bootRemedy(m.Host, "isolcpus", true),
 	}
 }

@@ -94,6 +94,20 @@ type applier interface {
 	restore(context.Context, Step) (Restoration, error)
 }
 
+// back restores an old value by set, unless it is in place already; err says that this is unknown.
+func back(inPlace bool, err error, set func() error) (Restoration, error) {
+	if err == nil && inPlace {
+		return Already, nil
+	}
+	if err == nil {
+		err = set()
+	}
+	if err != nil {
+		return Failed, err
+	}
+	return Restored, nil
+}
+
 // applier returns the applier for changes of kind k.
 func (m *Machine) applier(k Kind) (applier, error) {
 	switch k {

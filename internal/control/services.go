@@ -249,16 +249,10 @@ func (a unitApplier) do(ctx context.Context, s Step) (string, error) {
 
 func (a unitApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	active, err := a.active(ctx, s.Target)
-	if err != nil && !errors.Is(err, errNoUnit) {
-		return Failed, err
+	if errors.Is(err, errNoUnit) {
+		err = nil
 	}
-	if active {
-		return Already, nil
-	}
-	if err := a.start(ctx, s.Target); err != nil {
-		return Failed, err
-	}
-	return Restored, nil
+	return back(active, err, func() error { return a.start(ctx, s.Target) })
 }
 
 // start starts a unit. A socket's services are stopped for that moment, since systemd does not

@@ -253,14 +253,5 @@ func (a sliceApplier) do(ctx context.Context, s Step) (string, error) {
 
 func (a sliceApplier) restore(ctx context.Context, s Step) (Restoration, error) {
 	now, err := a.allowed(ctx, s.Target)
-	switch {
-	case err != nil:
-		return Failed, err
-	case now == s.Old:
-		return Already, nil
-	}
-	if err := a.set(ctx, s.Target, s.Old); err != nil {
-		return Failed, err
-	}
-	return Restored, nil
+	return back(now == s.Old, err, func() error { return a.set(ctx, s.Target, s.Old) })
 }

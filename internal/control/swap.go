@@ -141,18 +141,14 @@ func (a swapApplier) do(_ context.Context, s Step) (string, error) {
 
 func (a swapApplier) restore(_ context.Context, s Step) (Restoration, error) {
 	active, err := a.active(s.Target)
-	if err != nil {
-		return Failed, err
-	}
-	if active {
-		return Already, nil
-	}
-	priority, err := strconv.Atoi(s.Old)
-	if err != nil {
-		return Failed, fmt.Errorf("switch swap %s on: %q is not a priority", s.Target, s.Old)
-	}
-	if err := a.m.Swap.On(s.Target, priority); err != nil {
-		return Failed, fmt.Errorf("switch swap %s on: %w", s.Target, err)
-	}
-	return Restored, nil
+	return back(active, err, func() error {
+		priority, err := strconv.Atoi(s.Old)
+		if err == nil {
+			err = a.m.Swap.On(s.Target, priority)
+		}
+		if err != nil {
+			return fmt.Errorf("switch swap %s on with priority %q: %w", s.Target, s.Old, err)
+		}
+		return nil
+	})
 }

@@ -55,11 +55,9 @@ func (a sysctlApplier) do(ctx context.Context, s Step) (string, error) {
 }
 
 func (a sysctlApplier) restore(ctx context.Context, s Step) (Restoration, error) {
-	if now, err := sysctlGet(ctx, a.commands, s.Target); err == nil && now == s.Old {
-		return Already, nil
-	}
-	if _, err := sysctlSet(ctx, a.commands, s.Target, s.Old); err != nil {
-		return Failed, err
-	}
-	return Restored, nil
+	now, err := sysctlGet(ctx, a.commands, s.Target)
+	return back(err == nil && now == s.Old, nil, func() error {
+		_, err := sysctlSet(ctx, a.commands, s.Target, s.Old)
+		return err
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"krund/internal/display"
 	"krund/internal/machine/host"
 )
 
@@ -58,6 +59,9 @@ func like(pattern string) func(string) bool {
 		return err == nil && matched && path.Clean(name) == name
 	}
 }
+
+// clip shortens a text for a message.
+func clip(text string) string { return display.Head(text, 80) }
 
 // is returns a function that reports whether a text equals value.
 func is(value string) func(string) bool { return func(text string) bool { return text == value } }
