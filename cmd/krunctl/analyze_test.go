@@ -106,9 +106,7 @@ func TestAnalyzeGoldens(t *testing.T) {
 func TestAnalyzeStores(t *testing.T) {
 	dir := t.TempDir()
 	in := krunFile(t, dir)
-	if r := analyzed(t, in); r.code != exitOK {
-		t.Fatalf("exit %d: %s", r.code, r.stderr)
-	}
+	analyzed(t, in).works(t)
 	stored := must.Get(os.ReadFile(filepath.Join(dir, "test_results.analysis.json")))(t)
 	doc := must.Get(warmup.Decode(stored))(t)
 	must.Be(t, len(doc.Pairs) == 3 && doc.Source.Machine == "bencher5" && doc.Parameters.Resamples == 2000,
@@ -162,8 +160,6 @@ func TestAnalyzeRefuses(t *testing.T) {
 		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError,
 			"no such file or directory"},
 	} {
-		r := analyzed(t, c.args...)
-		must.Be(t, r.code == c.code && strings.Contains(r.stderr, c.want), c.args, "exit", r.code, r.stderr,
-			c.code, c.want)
+		analyzed(t, c.args...).says(t, c.code, "", c.want, c.args)
 	}
 }

@@ -135,8 +135,7 @@ func TestBisectHub(t *testing.T) {
 		if len(l.ran) != 2 {
 			return
 		}
-		r := h.krunctl(t, "bob", "hub", "submit", other, "--to", "lab")
-		must.Need(t, r.code == exitOK, r.text())
+		h.krunctl(t, "bob", "hub", "submit", other, "--to", "lab").works(t)
 	}
 	answer, text, err := l.bisect(state, o)
 	must.Need(t, err == nil && answer.Action == "found" && answer.First == 5 && answer.Last == 5, err, answer,

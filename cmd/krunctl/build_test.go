@@ -244,6 +244,13 @@ func (r ran) says(t *testing.T, code int, stdout, stderr string, about ...any) {
 		append(about, r.text())...)
 }
 
+// works ends the test if a command failed, and returns what it printed.
+func (r ran) works(t *testing.T) ran {
+	t.Helper()
+	must.Need(t, r.code == exitOK, r.text())
+	return r
+}
+
 // testApp is krunctl as a user of a machine, at testTime, without a hub and without a terminal.
 func testApp(t *testing.T) *app {
 	t.Helper()

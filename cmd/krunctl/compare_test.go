@@ -102,8 +102,7 @@ func TestCompareUsage(t *testing.T) {
 		{[]string{other, "--by", "vm", "--between", "a", "b"}, "leave out --by"},
 		{[]string{other, "--between", "fasta", "nbody:C:x"}, `"nbody:C:x" is no key; there are fasta:C`},
 	} {
-		r := krunctl(t, append([]string{"compare"}, c.args...)...)
-		must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, c.want), c.args, r.text())
+		krunctl(t, append([]string{"compare"}, c.args...)...).says(t, exitUsage, "", c.want, c.args)
 	}
 }
 

@@ -66,20 +66,6 @@ func TestProveNeedsRoot(t *testing.T) {
 	doctorOn(t, "arm64", "--prove").says(t, exitError, "", "needs root")
 }
 
-// files are the contents of all files of a tree.
-func files(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := make(map[string]string)
-	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			text, readErr := os.ReadFile(path)
-			all[path], err = string(text), readErr
-		}
-		return err
-	}))
-	return all
-}
-
 // errCtrlC makes a measurement be interrupted by a signal.
 var errCtrlC = errors.New("Ctrl-C")
 
@@ -99,7 +85,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 	toml := filepath.Join(t.TempDir(), "test.toml")
 	must.Do(t, os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]",
 		"[controls]\n"+demands)), 0o644))
-	before := files(t, tree)
+	before := contents(t, tree)
 	n, a := 0, testApp(t)
 	a.uid, a.state = 0, t.TempDir()
 	a.machine = func(context.Context) *control.Machine {
@@ -120,7 +106,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 		"journal")); err != nil || len(pending) > 0 {
 		t.Errorf("the journal still has %v, %v", pending, err)
 	}
-	return r, before, files(t, tree)
+	return r, before, contents(t, tree)
 }
 
 func TestProveRestoresAfterTrouble(t *testing.T) {

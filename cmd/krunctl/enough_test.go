@@ -63,8 +63,7 @@ func pilotDirectory(t *testing.T, dir, name string, seed uint64, keys ...string)
 // answers are those of krunctl enough, by key.
 func answers(t *testing.T, args ...string) map[string]enough.Key {
 	t.Helper()
-	r := krunctl(t, append([]string{"enough", "--format", "json"}, args...)...)
-	must.Need(t, r.code == exitOK, r.text())
+	r := krunctl(t, append([]string{"enough", "--format", "json"}, args...)...).works(t)
 	var doc enough.Document
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc))
 	all := map[string]enough.Key{}
@@ -98,9 +97,7 @@ func TestEnough(t *testing.T) {
 		noisy.ForLevel.About < noisy.ForLevel.TwoStages && quiet.ForLevel.TwoStages == 5, noisy, quiet)
 
 	more := filepath.Join(dir, "more.toml")
-	if r := krunctl(t, "enough", "--write", more, first); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	krunctl(t, "enough", "--write", more, first).works(t)
 	cfg := must.Get(config.Parse(more, must.Get(os.ReadFile(more))(t), "lab", doctor.Settings()))(t)
 	must.Equal(t, len(cfg.Keys()), 1, "keys that are still to be measured")
 	must.Equal(t, cfg.Executions(cfg.Keys()[0]), noisy.ForLevel.TwoStages-5)
@@ -109,9 +106,7 @@ func TestEnough(t *testing.T) {
 	}
 
 	side := filepath.Join(dir, "side.toml")
-	if r := krunctl(t, "enough", "--change", "3%", "--write", side, first); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	krunctl(t, "enough", "--change", "3%", "--write", side, first).works(t)
 	cfg = must.Get(config.Parse(side, must.Get(os.ReadFile(side))(t), "lab", doctor.Settings()))(t)
 	must.Equal(t, cfg.Executions(key.Key{Benchmark: "noisy", VM: "C", Variant: "v"}),
 		answers(t, "--change", "3%", first)["noisy:C:v"].ForChange.Sure)
@@ -162,9 +157,8 @@ func TestEnoughRefuses(t *testing.T) {
 		r := krunctl(t, append([]string{"enough"}, args...)...)
 		must.Be(t, r.code == exitUsage && r.stdout == "" && strings.Contains(r.stderr, want), args, r.text())
 	}
-	none := krunctl(t, "enough", "--write", "-", "--level", "50%", first)
-	must.Be(t, none.code == exitError && strings.Contains(none.stderr, "nothing more to measure"),
-		none.text())
+	krunctl(t, "enough", "--write", "-", "--level", "50%", first).says(t, exitError, "",
+		"nothing more to measure")
 	two := complete(t).dir() // 2 executions of each key
 	r := krunctl(t, "enough", two)
 	must.Be(t, r.code == exitLeftOut && strings.HasPrefix(r.stdout, "Cannot tell how many executions"),

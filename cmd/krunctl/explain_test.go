@@ -48,9 +48,7 @@ func TestReportOfEvents(t *testing.T) {
 		}
 	})
 	out := filepath.Join(dir, "report")
-	if r := krunctl(t, "report", in, "-o", out); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	krunctl(t, "report", in, "-o", out).works(t)
 	said := krunctl(t, "explain", "--key", "instrumented:*:*", in).stdout
 	page := must.Get(os.ReadFile(filepath.Join(out, "keys", "k0001.html")))(t)
 	_, said, _ = strings.Cut(said, "Unexplained: ")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -226,7 +227,7 @@ func TestFaults(t *testing.T) {
 			damaged := contents(t, b.dir())
 			krunctl(t, "repair", "--dry-run", b.dir())
 			after := contents(t, b.dir())
-			must.Be(t, equal(damaged, after), "a dry run has changed something")
+			must.Be(t, maps.Equal(damaged, after), "a dry run has changed something")
 			first := krunctl(t, "repair", b.toml)
 			must.Equal(t, (first.code == exitOK), f.mended, "repair", first.text())
 			got := codes(t, b)
@@ -234,7 +235,7 @@ func TestFaults(t *testing.T) {
 			again := contents(t, b.dir())
 			second := krunctl(t, "repair", b.toml)
 			must.Be(t, strings.HasPrefix(second.stdout, "nothing to repair\n") &&
-				equal(again, contents(t, b.dir())), "a second repair", second.text())
+				maps.Equal(again, contents(t, b.dir())), "a second repair", second.text())
 			checkRepaired(t, b, f, before)
 		})
 	}
@@ -256,11 +257,12 @@ func checkRepaired(t *testing.T, b *builder, f fault, before schedule.Header) {
 	must.Be(t, err == nil && sum.Damaged == 0, "summary", sum, err)
 }
 
+// contents are the contents of all regular files of a directory but the lock.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
 	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == "lock" {
+		if err != nil || !d.Type().IsRegular() || d.Name() == "lock" {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -268,18 +270,6 @@ func contents(t *testing.T, dir string) map[string]string {
 		return err
 	}))
 	return all
-}
-
-func equal(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, text := range a {
-		if other, ok := b[name]; !ok || other != text {
-			return false
-		}
-	}
-	return true
 }
 
 func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
@@ -291,7 +281,7 @@ func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 	before := contents(t, b.dir())
 	r := krunctl(t, "repair", b.dir())
 	must.Be(t, r.code == exitError && strings.Contains(r.stderr, strconv.Itoa(os.Getpid())) &&
-		equal(before, contents(t, b.dir())), r.text())
+		maps.Equal(before, contents(t, b.dir())), r.text())
 }
 
 // TestReadersTellWhatIsWrong runs every reading command over directories that are
@@ -353,7 +343,6 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 				if name == "record" {
 					args = append(args, "0")
 				}
-				r := krunctl(t, args...)
 				want, fails := c.fail[name]
 				code := exitOK
 				if _, incomplete := c.incomplete[name]; incomplete {
@@ -363,10 +352,9 @@ func TestReadersTellWhatIsWrong(t *testing.T) {
 				} else if _, usage := c.usage[name]; usage {
 					code, want = exitUsage, c.usage[name]
 				}
-				must.Be(t, r.code == code && strings.Contains(r.stderr, want), args, "want exit", code,
-					"with", want, "have", r.text())
+				krunctl(t, args...).says(t, code, "", want, args)
 			}
-			must.Be(t, equal(before, contents(t, b.dir())), "a reading command has changed something")
+			must.Be(t, maps.Equal(before, contents(t, b.dir())), "a reading command has changed something")
 		})
 	}
 }

@@ -71,8 +71,7 @@ func TestHistory(t *testing.T) {
 	for format, want := range map[string]string{
 		"text": "v25", "csv": "change_ratio", "html": "<figure", "svg": "<svg", "markdown": "| ",
 	} {
-		got := krunctl(t, append([]string{"history", "-f", format}, files...)...)
-		must.Be(t, got.code == 0 && strings.Contains(got.stdout, want), format, got.code, got.stderr)
+		krunctl(t, append([]string{"history", "-f", format}, files...)...).says(t, 0, want, "", format)
 	}
 }
 
@@ -96,9 +95,8 @@ func TestHistoryUsage(t *testing.T) {
 		{"--versions - x.krun", "there is no version"},
 		{"", "needs experiments"},
 	} {
-		got := krunctl(t, append([]string{"history"}, strings.Fields(c.args)...)...)
-		must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, c.want), c.args, got.code,
-			got.stderr)
+		krunctl(t, append([]string{"history"}, strings.Fields(c.args)...)...).says(t, exitUsage, "", c.want,
+			c.args)
 	}
 }
 

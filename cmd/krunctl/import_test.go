@@ -47,9 +47,7 @@ func TestConvert(t *testing.T) {
 	krun, parquet := filepath.Join(dir, "x_results.json.bz2"), filepath.Join(dir, "parquet")
 	for _, args := range [][]string{{"--to", "krun", "-o", krun, in}, {"--to", "parquet", "-o", parquet,
 		in}} {
-		if r := krunctl(t, append([]string{"convert"}, args...)...); r.code != exitOK {
-			t.Fatal(r.text())
-		}
+		krunctl(t, append([]string{"convert"}, args...)...).works(t)
 	}
 	must.Get(os.Stat(filepath.Join(parquet, "benchmark=fasta", "vm=C", "variant=default-c",
 		"iterations.parquet")))(t)
@@ -87,9 +85,7 @@ func TestConvert(t *testing.T) {
 func TestReportAndCompare(t *testing.T) {
 	dir := t.TempDir()
 	in := krundDirectory(t, dir)
-	if r := analyzed(t, "--delta", "5%", in); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	analyzed(t, "--delta", "5%", in).works(t)
 	out := filepath.Join(dir, "deep", "er", "out")
 	r := krunctl(t, "report", in, "-o", out)
 	must.Need(t, r.code == exitOK && strings.TrimSpace(r.stdout) == filepath.Join(out, "index.html"),
@@ -109,9 +105,7 @@ func TestReportAndCompare(t *testing.T) {
 		!strings.Contains(r.stderr, "cannot be judged") {
 		t.Error(r.text())
 	}
-	if r := analyzed(t, other); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	analyzed(t, other).works(t)
 	krunctl(t, "compare", in, other).says(t, exitError, "", "cannot be compared")
 }
 
@@ -141,17 +135,11 @@ func importedGroup(t *testing.T, name string) int {
 			g.Values)+`}}]`)
 	dir := t.TempDir()
 	out := filepath.Join(dir, "x_results.json.bz2")
-	if r := krunctl(t, "convert", "--to", "krun", "-o", out, in); r.code != exitOK {
-		t.Fatal(r.text())
-	}
-	if r := analyzed(t, "--mode", "paper", "--delta", g.Delta, out); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	krunctl(t, "convert", "--to", "krun", "-o", out, in).works(t)
+	analyzed(t, "--mode", "paper", "--delta", g.Delta, out).works(t)
 	stored := must.Get(os.ReadFile(filepath.Join(dir, "x_results.analysis.json")))(t)
 	doc := must.Get(warmup.Decode(stored))(t)
-	if r := krunctl(t, "report", out, "-o", filepath.Join(dir, "out")); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	krunctl(t, "report", out, "-o", filepath.Join(dir, "out")).works(t)
 	page, err := os.ReadFile(filepath.Join(dir, "out", "index.html"))
 	if err != nil || !strings.Contains(string(page), `data-class="`+string(g.Summary.Classification)+`"`) {
 		t.Errorf("%s: the report does not say %s: %v", g.ID, g.Summary.Classification, err)

@@ -20,8 +20,7 @@ func TestInit(t *testing.T) {
 	must.Equal(t, string(must.Get(os.ReadFile("sums.toml"))(t)), "mine")
 	must.Do(t, os.Remove("sums.toml"))
 	r = krunctl(t, "init", "c", "sums")
-	must.Be(t, r.code == exitError && strings.Contains(r.stderr, "sums/c/bench.c: file already exists"),
-		r.text())
+	r.says(t, exitError, "", "sums/c/bench.c: file already exists")
 	for _, args := range [][]string{{}, {"klingon"}, {"c", "a", "b"}, {"c", "../x"}, {"--", "ls"},
 		{"x", "--"}} {
 		r = krunctl(t, append([]string{"init"}, args...)...)

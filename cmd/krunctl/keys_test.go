@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,9 +36,7 @@ func TestKeyFlag(t *testing.T) {
 	in := twoKeys(t, dir)
 	const one = "fasta:C:default-c"
 	// table, compare and report take it from there
-	if r := krunctl(t, "analyze", "--rule", "resamples=500", in); r.code != exitOK {
-		t.Fatal(r.text())
-	}
+	krunctl(t, "analyze", "--rule", "resamples=500", in).works(t)
 	for _, command := range []string{
 		"analyze --format json --rule resamples=500", "analyze --format csv", "compare -f json " + in,
 		"enough stability --format json --resamples 20 --ratio-resamples 20",
@@ -79,7 +78,7 @@ func TestAnalyzeKey(t *testing.T) {
 		!bytes.Equal(one.Pairs[0], all.Pairs[1]) {
 		t.Errorf("%s: %v\n%s\nwant %s", name.Key, err, r.text(), all.Pairs[1])
 	}
-	must.Be(t, equal(before, contents(t, in)), "the analysis of all keys was replaced")
+	must.Be(t, maps.Equal(before, contents(t, in)), "the analysis of all keys was replaced")
 	out := filepath.Join(t.TempDir(), "one.json")
 	krunctl(t, "analyze", "--format", "json", "--rule", "resamples=500", "-o", out, "--key", name.Key,
 		in).says(t,

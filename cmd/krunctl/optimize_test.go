@@ -80,9 +80,7 @@ func optimizeAll(t *testing.T, outputs map[string]ran) {
 	krunFile(t, dir)
 	t.Chdir(dir) // names of files are part of the tables
 	directory, krun := "test.krun", "test_results.json"
-	if r := analyzed(t, "--mode", "paper", directory); r.code != exitOK { // for --skip steady
-		t.Fatal(r.text())
-	}
+	analyzed(t, "--mode", "paper", directory).works(t)
 	one := writeText(t, "v1.csv", uoptimeText(1, 1))
 	two := writeText(t, "v2.csv", uoptimeText(2, 1.3))
 	three := writeText(t, "v3.csv", uoptimeText(3, 1.1))
@@ -114,8 +112,7 @@ func TestOptimizeWrite(t *testing.T) {
 	keys := filepath.Join(dir, "keys.toml")
 	r := krunctl(t, "enough", "optimize", "--metric", "rmad", "--at-least", "3", "--format", "json",
 		"--write", keys,
-		filepath.Join(dir, "test.krun"))
-	must.Need(t, r.code == exitOK, r.text())
+		filepath.Join(dir, "test.krun")).works(t)
 	var doc optimize.Document
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc))
 	sections := must.Get(os.ReadFile(keys))(t)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -63,8 +64,7 @@ func (w writer) place(t *testing.T) (output, file string) {
 func analyzedDirectory(t *testing.T) string {
 	t.Helper()
 	dir := krundDirectory(t, t.TempDir())
-	r := krunctl(t, "analyze", dir)
-	must.Need(t, r.code == exitOK, r.text())
+	krunctl(t, "analyze", dir).works(t)
 	return dir
 }
 
@@ -133,8 +133,7 @@ func TestOutputToFullDevice(t *testing.T) {
 func TestOutputToFIFO(t *testing.T) {
 	must.Long(t)
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
-		r := run()
-		must.Need(t, r.code == exitOK, r.text())
+		r := run().works(t)
 		want, err := os.ReadFile(file)
 		must.Need(t, err == nil && len(want) != 0, len(want), "bytes", err)
 		must.Do(t, os.Remove(file))
@@ -177,8 +176,7 @@ func TestOutputToLink(t *testing.T) {
 		} {
 			must.Need(t, step == nil, step)
 		}
-		r := run()
-		must.Need(t, r.code == exitOK, r.text())
+		run().works(t)
 		text, err := os.ReadFile(target)
 		must.Be(t, err == nil && len(text) >= 10, "the target has", text, err)
 		must.Equal(t, mode(t, target), 0o620, "the target's mode")
@@ -252,41 +250,24 @@ func TestReportNeverReplaces(t *testing.T) {
 			}
 			t.Run(what+" "+name, func(t *testing.T) {
 				out := t.TempDir()
-				r := krunctl(t, "report", in, "-o", out)
-				must.Need(t, r.code == exitOK, r.text())
+				r := krunctl(t, "report", in, "-o", out).works(t)
 				file := filepath.Join(out, name)
 				err := os.Remove(file)
 				must.Need(t, err == nil || errors.Is(err, fs.ErrNotExist), err)
 				make(t, file)
 				before := mode(t, file)
-				others := regularFiles(t, out)
+				others := contents(t, out)
 				r = krunctl(t, "report", in, "-o", out)
 				must.Equal(t, mode(t, file), before, "it was", "and is", r.text())
 				if name == "files.sha256"+".tmp" { // another name is taken for it
 					must.Equal(t, r.code, exitOK, r.text())
 					return
 				}
-				must.Be(t, r.code == exitError && strings.Contains(r.stderr, file), "want an error about",
-					file, r.text())
-				must.Be(t, equal(others, regularFiles(t, out)), "the rest of the report has changed")
+				r.says(t, exitError, "", file)
+				must.Be(t, maps.Equal(others, contents(t, out)), "the rest of the report has changed")
 			})
 		}
 	}
-}
-
-// regularFiles is contents without what cannot be read.
-func regularFiles(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		all[path] = string(text)
-		return err
-	}))
-	return all
 }
 
 // TestAnalysisNeverReplacesADevice: also where no -o names it.

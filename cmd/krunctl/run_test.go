@@ -21,9 +21,7 @@ func TestMeant(t *testing.T) {
 		must.Be(t, !names[word], word, "is a command")
 		first, _, _ := strings.Cut(strings.NewReplacer(",", " ", ";", " ").Replace(answer)+" ", " ")
 		must.Be(t, names[first], word, first, "is no command")
-		r := krunctl(t, word)
-		must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, "what you mean may be "+answer),
-			r.text())
+		krunctl(t, word).says(t, exitUsage, "", "what you mean may be "+answer)
 	}
 }
 

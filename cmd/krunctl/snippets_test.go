@@ -19,8 +19,7 @@ func TestSnippets(t *testing.T) {
 	text := must.Get(os.ReadFile(filepath.Join("..", "..", "docs", "exchange.md")))(t)
 	dir := t.TempDir()
 	b := mixed(t)
-	r := krunctl(t, "convert", "--to", "csv", "-o", filepath.Join(dir, "warmup.csv"), b.dir())
-	must.Need(t, r.code == exitOK, r.text())
+	krunctl(t, "convert", "--to", "csv", "-o", filepath.Join(dir, "warmup.csv"), b.dir()).works(t)
 	want := ""
 	blocks := regexp.MustCompile("(?s)```(python|r)\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	for _, block := range blocks {
@@ -67,8 +66,7 @@ func TestSnippets(t *testing.T) {
 func parquetOf(t *testing.T, experiment string) string {
 	t.Helper()
 	dir := t.TempDir() + "/"
-	r := krunctl(t, "convert", "--to", "parquet", "-o", dir, experiment)
-	must.Need(t, r.code == exitOK, r.text())
+	krunctl(t, "convert", "--to", "parquet", "-o", dir, experiment).works(t)
 	return dir
 }
 
