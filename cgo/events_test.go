@@ -129,9 +129,7 @@ func TestBufferWithoutEvents(t *testing.T) {
 func TestEventKinds(t *testing.T) {
 	for kind, want := range map[EventKind]string{0: "", EventGC: "gc", EventMark: "mark", EventSMI: "smi",
 		12: "", 1<<32 - 1: ""} {
-		if got := kind.String(); got != want {
-			t.Errorf("kind %d is %q, want %q", uint32(kind), got, want)
-		}
+		must.Equal(t, kind.String(), want, "kind", uint32(kind))
 	}
 }
 

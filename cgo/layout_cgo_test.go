@@ -117,14 +117,12 @@ func TestLayout(t *testing.T) {
 	}
 	got := cNumbers()
 	for name, w := range want {
-		if g, ok := got[name]; !ok || g != w {
-			t.Errorf("%s: C has %d (%v), Go %d", name, g, ok, w)
-		}
+		g, ok := got[name]
+		must.Be(t, ok && g == w, name, "C has", g, ok, "Go", w)
 	}
 	for name, g := range got {
-		if _, ok := want[name]; !ok {
-			t.Errorf("%s = %d is not compared", name, g)
-		}
+		_, ok := want[name]
+		must.Be(t, ok, name, g, "is not compared")
 	}
 }
 
@@ -146,9 +144,8 @@ func TestErrorTexts(t *testing.T) {
 	seen := make(map[string]Error)
 	for e := OK; e >= ETHREAD; e-- {
 		must.Equal(t, cErrorText(int(e)), e.Error(), "code", e, "C says", "Go")
-		if other, ok := seen[e.Error()]; ok {
-			t.Errorf("codes %d and %d have the text %q", e, other, e.Error())
-		}
+		other, ok := seen[e.Error()]
+		must.Be(t, !ok, "codes", e, "and", other, "have the text", e.Error())
 		seen[e.Error()] = e
 	}
 	for _, e := range []int{1, int(ETHREAD) - 1} {

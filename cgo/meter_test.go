@@ -30,9 +30,8 @@ func TestMeterInSharedBuffer(t *testing.T) {
 		t.Errorf("second NewMeter on the closed descriptor: %v", err)
 	}
 	attach(t, b)
-	if _, err := NewMeter(); !errors.Is(err, EBUSY) {
-		t.Errorf("second NewMeter on the same buffer: %v, want EBUSY", err)
-	}
+	_, err := NewMeter()
+	must.Be(t, errors.Is(err, EBUSY), "second NewMeter on the same buffer", err, "want EBUSY")
 
 	gc := must.Get(m.Column("gc_ns", "ns"))(t)
 	for i := 0; !m.ShouldStop(); i++ {

@@ -176,13 +176,11 @@ func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 func TestReadFailure(t *testing.T) {
 	broken := errors.New("broken")
-	if _, err := read(failing{broken}, testSpec, at(2000)); !errors.Is(err, broken) {
-		t.Errorf("error %v, want %v", err, broken)
-	}
+	_, err := read(failing{broken}, testSpec, at(2000))
+	must.Be(t, errors.Is(err, broken), err, "want", broken)
 	arrays := io.NewSectionReader(failing{broken}, 0, 1<<20)
-	if _, err := read(afterTable{sound(), arrays}, testSpec, at(2000)); !errors.Is(err, broken) {
-		t.Errorf("arrays: error %v, want %v", err, broken)
-	}
+	_, err = read(afterTable{sound(), arrays}, testSpec, at(2000))
+	must.Be(t, errors.Is(err, broken), "arrays: error", err, "want", broken)
 }
 
 // afterTable reads the header and the table well, the arrays through rest.

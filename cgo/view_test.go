@@ -21,9 +21,8 @@ func TestView(t *testing.T) {
 	put(at.wall, 700)
 	put(at.wall+8, ^uint64(0))
 	put(hotDone, 2)
-	if v.Iterations() != 5 || v.Done() != 2 || v.Wall(0) != 700 || v.Wall(1) != -1 {
-		t.Errorf("%d of %d, %d and %d ns", v.Done(), v.Iterations(), v.Wall(0), v.Wall(1))
-	}
+	must.Be(t, v.Iterations() == 5 && v.Done() == 2 && v.Wall(0) == 700 && v.Wall(1) == -1, v.Done(), "of",
+		v.Iterations(), v.Wall(0), "and", v.Wall(1), "ns")
 	put(hotDone, ^uint64(0))
 	must.Equal(t, v.Done(), 5, "are done of 5")
 	v.Stop()

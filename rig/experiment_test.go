@@ -70,9 +70,8 @@ func TestExperimentWithoutProblems(t *testing.T) {
 		len(e.Records) == 3, "finished", e.Finished(), e.Count(schedule.Completed), "completed",
 		e.Count(schedule.Running), "running", len(e.Records), "records")
 	e.Slots[2].Flag = schedule.Error
-	if p := e.Problems(); p != nil || !e.Finished() {
-		t.Errorf("finished %v, problems %q", e.Finished(), p)
-	}
+	p = e.Problems()
+	must.Be(t, p == nil && e.Finished(), "finished", e.Finished(), "problems", p)
 }
 
 func TestExperimentProblems(t *testing.T) {

@@ -60,10 +60,8 @@ func TestACPITable(t *testing.T) {
 		return
 	}
 	prefix := filepath.Join(t.TempDir(), "rig")
-	if out, err := exec.CommandContext(t.Context(), iasl, "-p", prefix,
-		"image/rig.asl").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	out, err := exec.CommandContext(t.Context(), iasl, "-p", prefix, "image/rig.asl").CombinedOutput()
+	must.Do(t, err, out)
 	fresh := must.Get(os.ReadFile(prefix + ".aml"))(t)
 	// Bytes 9 and 28 to 35 are the checksum and the compiler's own name and version.
 	const checksum, compiler, body = 9, 28, 36
@@ -98,10 +96,9 @@ func TestArguments(t *testing.T) {
 		"-device i6300esb", "iobase=0xf4", "noauto_da_alloc,commit=300 x=1 rig.payload"} {
 		must.Contain(t, line, want)
 	}
-	if line := strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, drives{root: "d"}),
-		" "); strings.Contains(line, "payload") || !strings.Contains(line, "-m 256 ") {
-		t.Errorf("no payload, 256 MB: %s", line)
-	}
+	line = strings.Join(Options{MemoryMB: 256}.withDefaults().arguments(Image{}, drives{root: "d"}), " ")
+	must.Be(t, !strings.Contains(line, "payload") && strings.Contains(line, "-m 256 "), "no payload, 256 MB",
+		line)
 }
 
 func TestRandomChoicesFollowFromSeedAndName(t *testing.T) {

@@ -253,9 +253,8 @@ func TestRunUntilKeepsThePowerOn(t *testing.T) {
 	m.Sh("say step 1")
 	m.Send("end guest-reset")
 	<-m.power.off // it ends while nothing waits for it
-	if got := m.RunUntil(`^step (\d)$`, 0); got[1] != "1" || m.Starts() != 1 {
-		t.Errorf("a line from before the reboot: %q in start %d", got, m.Starts())
-	}
+	got = m.RunUntil(`^step (\d)$`, 0)
+	must.Be(t, got[1] == "1" && m.Starts() == 1, "a line from before the reboot", got, "in start", m.Starts())
 	m.RunUntil(`^kernel `, 1)
 	m.WaitUp()
 	m.Send("end guest-reset")
@@ -289,15 +288,13 @@ func TestPortsHoldOverPowerCuts(t *testing.T) {
 	m.PowerOn()
 	m.SetTemperature(1, 127.5)
 	for range 2 {
-		if a, b := m.port(portTemperature), m.port(portTemperature+1); a != 83 || b != 255 {
-			t.Errorf("ports hold %d and %d, want 83 and 255", a, b)
-		}
+		a, b := m.port(portTemperature), m.port(portTemperature+1)
+		must.Be(t, a == 83 && b == 255, "ports hold", a, "and", b, "want 83 and 255")
 		m.PowerCut()
 		m.PowerOn()
 	}
-	if a, b := m.PState(0), m.PState(1); a != 0 || b != 800 {
-		t.Errorf("P-states are %d and %d, want 0 and 800", a, b)
-	}
+	a, b := m.PState(0), m.PState(1)
+	must.Be(t, a == 0 && b == 800, "P-states are", a, "and", b, "want 0 and 800")
 }
 
 // failure runs f with a substitute for the test, and returns the message with which it failed.

@@ -44,10 +44,8 @@ func TestShutdownReason(t *testing.T) {
 		parseQMP([]byte(`{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-reset"}}`)))(t)
 	reason, ok := shutdownReason(m)
 	must.Be(t, ok && reason == OffRebooted, "reason is", reason, ok)
-	if reason, ok := shutdownReason(qmpMessage{Event: "RESET",
-		Data: []byte(`{"reason": "guest-reset"}`)}); ok {
-		t.Errorf("a RESET event has reason %q", reason)
-	}
+	reason, ok = shutdownReason(qmpMessage{Event: "RESET", Data: []byte(`{"reason": "guest-reset"}`)})
+	must.Be(t, !ok, "a RESET event has reason", reason)
 }
 
 func TestParsePort(t *testing.T) {

@@ -20,10 +20,9 @@ func compileCSharp(t testing.TB, file string) string {
 		t.Skipf("no compiler for C#: %v", err)
 	}
 	library := filepath.Join(t.TempDir(), "bench.dll")
-	if out, err := exec.CommandContext(t.Context(), "mcs", "-target:library", "-out:"+library,
-		file).CombinedOutput(); err != nil {
-		t.Fatalf("mcs: %v\n%s", err, out)
-	}
+	out, err := exec.CommandContext(t.Context(), "mcs", "-target:library", "-out:"+library,
+		file).CombinedOutput()
+	must.Do(t, err, "mcs", out)
 	return library
 }
 

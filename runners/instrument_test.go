@@ -346,16 +346,14 @@ func (n causeNames) check(t *testing.T,
 		e := cause(t, "events", "hot", "0", n.waitForCompiler)
 		got := e.during(libkrun.EventCompile, n.fresh)
 		must.Equal(t, first(got), 100, "compilations in", got)
-		if got := e.during(libkrun.EventCompile, n.work); len(got) == 0 || slices.Max(got) >= 100 {
-			t.Errorf("compilations of the usual work in %v", got)
-		}
+		got = e.during(libkrun.EventCompile, n.work)
+		must.Be(t, len(got) != 0 && slices.Max(got) < 100, "compilations of the usual work in", got)
 	})
 	t.Run("events of deopt", func(t *testing.T) {
 		e := cause(t, "events", "deopt", "0", n.waitForCompiler)
 		got := e.during(libkrun.EventDeopt, n.deoptimization)
 		must.Equal(t, first(got), 100, "deoptimizations in", got)
-		if got := e.column(t, "deopt_count"); got[100] == 0 || len(got) != 120 {
-			t.Errorf("deopt_count %v", got)
-		}
+		counts := e.column(t, "deopt_count")
+		must.Be(t, counts[100] != 0 && len(counts) == 120, "deopt_count", counts)
 	})
 }

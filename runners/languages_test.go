@@ -33,7 +33,6 @@ func TestCommand(t *testing.T) {
 	program, _ := Lookup("go")
 	must.EqualList(t, program.Command("", nil, "/l", "/b/bench", "", 7), []string{"/b/bench", "7"},
 		"a Go program is called by")
-	if _, ok := Lookup("cobol"); ok {
-		t.Error("there is no runner for cobol")
-	}
+	_, ok := Lookup("cobol")
+	must.Be(t, !ok, "there is no runner for cobol")
 }

@@ -107,18 +107,12 @@ func TestCalibrate(t *testing.T) {
 		"idle cores count as fast": {"--idle", "1", "--busy", "2"}, "no record of it": {"--idle", "0",
 			"--busy", "5"},
 	} {
-		if r := krunctl(t, append([]string{"show", "--counters", b.dir()},
-			args...)...); r.code != exitError ||
-			!strings.Contains(r.stderr, want) || r.stdout != "" {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		r := krunctl(t, append([]string{"show", "--counters", b.dir()}, args...)...)
+		must.Be(t, r.code == exitError && strings.Contains(r.stderr, want) && r.stdout == "", args, r.text())
 	}
 	for _, args := range [][]string{{"--idle", "0"}, {"--busy", "0"}, {"--idle", "x", "--busy", "1"},
 		{"--idle", "a:b", "--busy", "1"}} {
-		if r := krunctl(t, append([]string{"show", "--counters", b.dir()},
-			args...)...); r.code != exitUsage ||
-			r.stdout != "" {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		r := krunctl(t, append([]string{"show", "--counters", b.dir()}, args...)...)
+		must.Be(t, r.code == exitUsage && r.stdout == "", args, r.text())
 	}
 }

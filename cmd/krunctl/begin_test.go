@@ -66,9 +66,8 @@ func TestBegin(t *testing.T) {
 		runApp(a, "hub", "ship").says(t, exitOK, "", "")
 	}
 	path := filepath.Join(a.state, "hub", id, "lab/x.toml")
-	if got, _ := os.ReadFile(trace); string(got) != strings.Repeat("run "+path+"\n", 2) {
-		t.Errorf("krund was called: %q", got)
-	}
+	got, _ := os.ReadFile(trace)
+	must.Equal(t, string(got), strings.Repeat("run "+path+"\n", 2), "krund was called", got)
 	text, _ := os.ReadFile(path)
 	must.Contain(t, string(text), "shard = \"1/2\"")
 	m, err := ship.Load(durable.OS(), strings.TrimSuffix(path, ".toml")+".krun/hub.json", h.url)
@@ -206,12 +205,10 @@ func TestBegunInVain(t *testing.T) {
 	const want = `is not enabled any more: the runner is`
 	runApp(a, "hub", "ship").says(t, exitError, "", want)
 	h.krunctl(t, "eve", "hub", "wait", id).says(t, exitError, "", want)
-	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
-		t.Errorf("krund was called: %q", got)
-	}
-	if _, err := os.Lstat(filepath.Dir(path)); err == nil {
-		t.Error("it is still unpacked")
-	}
+	got, _ := os.ReadFile(trace)
+	must.Equal(t, strings.Count(string(got), "run"), 1, "krund was called", got)
+	_, err = os.Lstat(filepath.Dir(path))
+	must.Be(t, err != nil, "it is still unpacked")
 }
 
 // TestStoppedOnTheMachine: an experiment that a person stopped on the machine is not begun again by
@@ -238,9 +235,8 @@ func TestStoppedOnTheMachine(t *testing.T) {
 	for range 2 {
 		runApp(a, "hub", "ship").says(t, exitOK, "", "")
 	}
-	if got, _ := os.ReadFile(trace); strings.Count(string(got), "run") != 1 {
-		t.Errorf("krund was called: %q", got)
-	}
+	got, _ := os.ReadFile(trace)
+	must.Equal(t, strings.Count(string(got), "run"), 1, "krund was called", got)
 	r := h.krunctl(t, "eve", "hub", "wait", id)
 	r.says(t, exitError, "", "failed; lab1: stopped on the machine")
 }
@@ -277,9 +273,7 @@ func TestUnpackChecksTheHash(t *testing.T) {
 	a := h.machineOf(t, "lab1")
 	other := sha256.Sum256([]byte("other"))
 	n.Bundle = hex.EncodeToString(other[:])
-	if err := a.begin(t.Context(), h.machines["lab1"], *n, joined.Hub{}); err == nil {
-		t.Error("it was begun")
-	}
+	must.Be(t, a.begin(t.Context(), h.machines["lab1"], *n, joined.Hub{}) != nil, "it was begun")
 	for _, id := range []string{"../x", "a/b", ""} {
 		next := api.Next{Experiment: id, Bundle: n.Bundle, Count: 1}
 		err := a.begin(t.Context(), h.machines["lab1"], next, joined.Hub{})

@@ -191,8 +191,7 @@ func TestBisectHubGone(t *testing.T) {
 			retry: true}
 		err = h.measure(t.Context(), step)
 		must.Refuse(t, err, c.wantError, c.status)
-		if remote, err := b.Remote(step); err != nil || remote.ID != "running" {
-			t.Errorf("%d: the step is %q, %v", c.status, remote.ID, err)
-		}
+		remote, err := b.Remote(step)
+		must.Be(t, err == nil && remote.ID == "running", c.status, "the step is", remote.ID, err)
 	}
 }

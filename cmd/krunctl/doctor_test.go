@@ -102,10 +102,8 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 		return probe.Proof{Switches: float64(100 * n)}, err
 	}
 	r := runApp(a, "check", "--prove", "--time", "1ms", toml)
-	if pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory,
-		"journal")); err != nil || len(pending) > 0 {
-		t.Errorf("the journal still has %v, %v", pending, err)
-	}
+	pending, err := control.ReadJournal(a.fsys, filepath.Join(a.state, doctor.Directory, "journal"))
+	must.Be(t, err == nil && len(pending) == 0, "the journal still has", pending, err)
 	return r, before, contents(t, tree)
 }
 

@@ -45,9 +45,8 @@ func TestSecondEnableIsRefused(t *testing.T) {
 				must.Be(t, r.code == exitOK && i.Enabled("test"), r.text())
 				return
 			}
-			if r.code != exitError || i.Enabled("test") || !i.Enabled("first++") {
-				t.Errorf("enabled %t, the first %t: %s", i.Enabled("test"), i.Enabled("first++"), r.text())
-			}
+			must.Be(t, r.code == exitError && !i.Enabled("test") && i.Enabled("first++"), "enabled",
+				i.Enabled("test"), "the first", i.Enabled("first++"), r.text())
 			says := []string{`krund@first\x2b\x2b.service`, "krunctl status " + other, "krunctl disable " +
 				other}
 			for _, part := range says {

@@ -101,9 +101,7 @@ func TestEnough(t *testing.T) {
 	cfg := must.Get(config.Parse(more, must.Get(os.ReadFile(more))(t), "lab", doctor.Settings()))(t)
 	must.Equal(t, len(cfg.Keys()), 1, "keys that are still to be measured")
 	must.Equal(t, cfg.Executions(cfg.Keys()[0]), noisy.ForLevel.TwoStages-5)
-	if r := krunctl(t, "enough", "--write", more, first); r.code != exitUsage {
-		t.Error("an existing file is replaced", r.text())
-	}
+	krunctl(t, "enough", "--write", more, first).says(t, exitUsage, "", "", "an existing file is replaced")
 
 	side := filepath.Join(dir, "side.toml")
 	krunctl(t, "enough", "--change", "3%", "--write", side, first).works(t)

@@ -21,10 +21,8 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 	got, err := os.ReadFile(file)
 	must.Be(t, r.code == exitError && string(got) == "old" && err == nil &&
 		strings.Contains(r.stderr, "slot 1 has 9"), "file", got, err, r.text())
-	if r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--iterations", "0-3", "-o", file,
-		b.dir()); r.code != exitOK {
-		t.Error(r.text())
-	}
+	krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--iterations", "0-3", "-o", file, b.dir()).says(t,
+		exitOK, "", "")
 }
 
 // TestWideNumbersWithoutGaps: warmup_stats refuses process executions that are

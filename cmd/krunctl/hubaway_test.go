@@ -86,9 +86,8 @@ func TestFetchTriesAgain(t *testing.T) {
 			return
 		}
 		defer answer.Close() // it was only read
-		if _, err := io.CopyN(w, answer, 100); err != nil {
-			t.Error(err)
-		}
+		_, err = io.CopyN(w, answer, 100)
+		must.Be(t, err == nil, err)
 	}
 	for name, fail := range map[string]func(http.ResponseWriter, *http.Request){
 		"unavailable": unavailable, "half": half, "cut": func(w http.ResponseWriter, r *http.Request) {

@@ -56,19 +56,14 @@ func TestConvert(t *testing.T) {
 	lines := func(r ran) int {
 		return strings.Count(r.stdout, "BenchmarkKrund/benchmark=fasta/vm=C/variant=default-c 1 ")
 	}
-	if text.code != exitOK || lines(text) != 1600 || lines(again) != 1600 {
-		t.Errorf("%d and %d iterations", lines(text), lines(again))
-	}
+	must.Be(t, text.code == exitOK && lines(text) == 1600 && lines(again) == 1600, lines(text), "and",
+		lines(again), "iterations")
 	csv := filepath.Join(dir, "x.csv")
 	krunctl(t, "convert", "--to", "csv", "-o", csv, krun).says(t, exitOK, "", "")
-	if r := krunctl(t, "convert", "--to", "go", "--vm", "C", "--variant", "default-c",
-		csv); lines(r) != 1600 {
-		t.Errorf("CSV has %d iterations", lines(r))
-	}
-	if r := krunctl(t, "convert", "--to", "csv", "-o", filepath.Join(dir, "csv")+"/",
-		krun); r.code != exitOK || !strings.Contains(r.stderr, "csv/C_default-c.csv: ") {
-		t.Error(r.text())
-	}
+	r := krunctl(t, "convert", "--to", "go", "--vm", "C", "--variant", "default-c", csv)
+	must.Equal(t, lines(r), 1600, "CSV has", "iterations")
+	krunctl(t, "convert", "--to", "csv", "-o", filepath.Join(dir, "csv")+"/", krun).says(t, exitOK, "",
+		"csv/C_default-c.csv: ")
 	class := func(in string) string {
 		var doc struct {
 			Rows []struct{ Classification string }

@@ -20,13 +20,11 @@ func TestImportConfig(t *testing.T) {
 	must.Do(t, os.WriteFile(in, []byte(text), 0o600))
 	r := krunctl(t, "convert", "--to", "toml", in, "-o", out)
 	r.says(t, exitOK, "", `line 5: os.system("touch /tmp/krund-test-was-run") has no counterpart`)
-	if _, err := os.Lstat("/tmp/krund-test-was-run"); err == nil {
-		t.Error("the program was run")
-	}
+	_, err := os.Lstat("/tmp/krund-test-was-run")
+	must.Be(t, err != nil, "the program was run")
 	krunctl(t, "check", "--plan", out).says(t, exitOK, "nbody:C:v", "", "the result is no configuration")
-	if written, _ := os.ReadFile(out); !strings.Contains(string(written), "heap = \"2GiB\"") {
-		t.Errorf("wrote %s", written)
-	}
+	written, _ := os.ReadFile(out)
+	must.Contain(t, string(written), "heap = \"2GiB\"", "wrote", written)
 }
 
 // TestImportConfigOntoItself: the user's configuration of Krun is not replaced by its conversion.

@@ -37,9 +37,8 @@ func TestCaveatsOfSeveralMachines(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	machineDirectory(t, dir, "alpha", "kvm", 1)
 	machineDirectory(t, dir, "beta", "none", 2)
-	if r := krunctl(t, "report", dir, "-o", out); r.code != exitOK || strings.Contains(r.stderr, "machines") {
-		t.Fatal(r.text())
-	}
+	r := krunctl(t, "report", dir, "-o", out)
+	must.Need(t, r.code == exitOK && !strings.Contains(r.stderr, "machines"), r.text())
 	page := must.Get(os.ReadFile(filepath.Join(out, "index.html")))(t)
 	text := strings.Join(strings.Fields(string(page)), " ")
 	for _, want := range []string{
@@ -51,8 +50,6 @@ func TestCaveatsOfSeveralMachines(t *testing.T) {
 	} {
 		must.Contain(t, text, want, "the report lacks")
 	}
-	if r := krunctl(t, "analyze", "--table", dir); !strings.Contains(r.stdout,
-		"on alpha, the machine is virtual") {
-		t.Errorf("the table lacks the caveats: %s", r.text())
-	}
+	r = krunctl(t, "analyze", "--table", dir)
+	must.Contain(t, r.stdout, "on alpha, the machine is virtual", "the table lacks the caveats", r.text())
 }

@@ -74,9 +74,8 @@ func TestMethodsOfSeveral(t *testing.T) {
 		documents := 0
 		for d.More() {
 			var doc struct{ Format int }
-			if err := d.Decode(&doc); err != nil || doc.Format != 1 {
-				t.Fatalf("%s: format %d, %v", command, doc.Format, err)
-			}
+			err := d.Decode(&doc)
+			must.Need(t, err == nil && doc.Format == 1, command, "format", doc.Format, err)
 			documents++
 		}
 		must.Equal(t, documents, 2, command, "documents")

@@ -126,10 +126,8 @@ func TestOptimizeWrite(t *testing.T) {
 		want := k.Minimal.Repetitions
 		must.Need(t, k.Stable && want["iterations"] != k.Full.Repetitions["iterations"], name,
 			"nothing is saved", k)
-		if cfg.Executions(name) != want["executions"] || cfg.Iterations(name) != want["iterations"] {
-			t.Errorf("%s: %d executions of %d iterations, want %v", name, cfg.Executions(name),
-				cfg.Iterations(name), want)
-		}
+		must.Be(t, cfg.Executions(name) == want["executions"] && cfg.Iterations(name) == want["iterations"],
+			name, cfg.Executions(name), "executions of", cfg.Iterations(name), "iterations, want", want)
 	}
 }
 

@@ -43,9 +43,8 @@ func TestRerun(t *testing.T) {
 	r := krunctl(t, "run", "--again", "--later", "--outcome", "error", "--key", "fasta:C:*", b.dir())
 	must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, want+"2 slots outstanding again"), r.text())
 	krunctl(t, "check", b.dir()).says(t, exitOK, "replaced", "")
-	if r := krunctl(t, "repair", b.dir()); r.code != exitOK || r.stdout != "nothing to repair\n" {
-		t.Error(r.text())
-	}
+	r = krunctl(t, "repair", b.dir())
+	must.Be(t, r.code == exitOK && r.stdout == "nothing to repair\n", r.text())
 	krunctl(t, "show", b.dir(), "1-1").says(t, exitOK, "no such file", "", "the replaced record")
 	krunctl(t, "show", b.dir(), "1").says(t, exitError,
 		"", "no record of slot 1", "a replaced record is taken for that of the slot")
@@ -54,9 +53,8 @@ func TestRerun(t *testing.T) {
 	krunctl(t, "report", "-o", out, b.dir()).says(t, exitOK, "", "")
 	page, err := os.ReadFile(filepath.Join(out, "index.html"))
 	must.Be(t, err == nil && strings.Contains(string(page), unfinished), "the report", unfinished, err)
-	if r := krunctl(t, "analyze", b.dir()); !strings.Contains(r.stdout, unfinished) {
-		t.Errorf("the analysis does not say %s:\n%s", unfinished, r.text())
-	}
+	r = krunctl(t, "analyze", b.dir())
+	must.Contain(t, r.stdout, unfinished, "the analysis does not say", r.text())
 }
 
 // TestRerunOfSkipped: a slot that [stop] has skipped may be skipped again, and the message says so.
@@ -68,14 +66,10 @@ func TestRerunOfSkipped(t *testing.T) {
 	slot, err := b.sched.Current()
 	b.must(err)
 	b.must(b.sched.Finish(slot, schedule.Skipped))
-	if r := krunctl(t, "run", "--again", "--later", "--slot", "1", b.dir()); r.code != exitOK ||
-		!strings.HasSuffix(r.stdout, note) {
-		t.Error(r.text())
-	}
-	if r := krunctl(t, "run", "--again", "--later", "--slot", "0", b.dir()); r.code != exitOK ||
-		strings.Contains(r.stdout, note) {
-		t.Errorf("this slot was not skipped:\n%s", r.text())
-	}
+	r := krunctl(t, "run", "--again", "--later", "--slot", "1", b.dir())
+	must.Be(t, r.code == exitOK && strings.HasSuffix(r.stdout, note), r.text())
+	r = krunctl(t, "run", "--again", "--later", "--slot", "0", b.dir())
+	must.Be(t, r.code == exitOK && !strings.Contains(r.stdout, note), "this slot was not skipped", r.text())
 }
 
 // TestRerunRefuses: nothing is changed, and the message says what to do.

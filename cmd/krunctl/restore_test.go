@@ -114,9 +114,8 @@ func TestRestoreWaitsForTheGuard(t *testing.T) {
 	default:
 	}
 	b.must(lock.Release())
-	if r := <-restored; r.code != exitOK || r.stdout != "nothing to restore\n" {
-		t.Error(r.text())
-	}
+	r := <-restored
+	must.Be(t, r.code == exitOK && r.stdout == "nothing to restore\n", r.text())
 	b.must(stdin.Close())
 	b.must(guards.Wait())
 }

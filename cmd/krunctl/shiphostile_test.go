@@ -63,7 +63,6 @@ func TestShipElsewhere(t *testing.T) {
 	runApp(a, "hub", "ship", b.dir()).says(t, exitOK, "", "")
 	list, err := h.DB.Experiments(t.Context(), 10)
 	must.Need(t, err == nil && len(list) == 1 && list[0].ID != "x", "the hub of hub.toml", list, err)
-	if rows, err := h.DB.Records(t.Context(), list[0].ID, "", 0, 10); err != nil || len(rows) != 1 {
-		t.Errorf("it has %d records, %v", len(rows), err)
-	}
+	rows, err := h.DB.Records(t.Context(), list[0].ID, "", 0, 10)
+	must.Be(t, err == nil && len(rows) == 1, "it has", len(rows), "records", err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
+	"krund/rig/must"
 )
 
 // started is an experiment whose n-th execution takes longer to start than the
@@ -45,14 +46,11 @@ func TestStartup(t *testing.T) {
 
 func TestStartupRefuses(t *testing.T) {
 	b := newExperiment(t)
-	if r := krunctl(t, "show", "--startup", b.dir()); r.code != exitError || !strings.Contains(r.stderr,
-		"no record counts") || r.stdout != "" {
-		t.Error(r.text())
-	}
+	r := krunctl(t, "show", "--startup", b.dir())
+	must.Be(t, r.code == exitError && strings.Contains(r.stderr, "no record counts") && r.stdout == "",
+		r.text())
 	for _, args := range [][]string{{"--by", "x"}, {"--key", "x"}} {
-		if r := krunctl(t, append([]string{"show", "--startup", b.dir()}, args...)...); r.code != exitUsage ||
-			r.stdout != "" {
-			t.Errorf("%v:\n%s", args, r.text())
-		}
+		r := krunctl(t, append([]string{"show", "--startup", b.dir()}, args...)...)
+		must.Be(t, r.code == exitUsage && r.stdout == "", args, r.text())
 	}
 }

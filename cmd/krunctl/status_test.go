@@ -54,10 +54,9 @@ func TestStatusAfterACrash(t *testing.T) {
 	slot, err := b.sched.Current()
 	b.must(err)
 	b.append(b.record(slot, results.Completed))
-	if text, _ := status(); !strings.Contains(text,
-		"its record is complete, and the next krund closes the slot") {
-		t.Errorf("crash between record and slot:\n%s", text)
-	}
+	text, _ = status()
+	must.Contain(t, text, "its record is complete, and the next krund closes the slot",
+		"crash between record and slot")
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
 	wantRunning("a krund has it")
@@ -94,15 +93,13 @@ func TestStatusWhileStarting(t *testing.T) {
 		b.must(json.Unmarshal([]byte(document.stdout), &st))
 		return st
 	}
-	if st := status(); st.State != summary.StateNew || st.Slots.Outstanding != b.cfg.Slots() ||
-		len(st.Keys) != len(b.cfg.Keys()) {
-		t.Errorf("no krund works on it: %+v", st)
-	}
+	st := status()
+	must.Be(t, st.State == summary.StateNew && st.Slots.Outstanding == b.cfg.Slots() &&
+		len(st.Keys) == len(b.cfg.Keys()), "no krund works on it", st)
 	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
 	b.must(err)
-	if st := status(); st.State != summary.StateStarting {
-		t.Errorf("krund works on it: %+v", st)
-	}
+	st = status()
+	must.Equal(t, st.State, summary.StateStarting, "krund works on it", st)
 	b.must(lock.Release())
 	b.must(os.WriteFile(b.directory.Results()+"/0000000-001.json.gz", nil, 0o644))
 	krunctl(t, "status", b.dir()).says(t, exitError, "", "repair", "a schedule that was lost")

@@ -36,10 +36,9 @@ func TestOutputToStandardOutput(t *testing.T) {
 				if w.name == "plot" {
 					args = append(args, "--format", "svg")
 				}
-				if r := krunctl(t, args...); r.code != exitOK || r.stdout != string(want) {
-					t.Errorf("%v: %d bytes on standard output, want %d:\n%.2000s", args, len(r.stdout),
-						len(want), r.text())
-				}
+				r := krunctl(t, args...)
+				must.Be(t, r.code == exitOK && r.stdout == string(want), args, len(r.stdout),
+					"bytes on standard output, want", len(want), r.text())
 			}
 		})
 	}
@@ -61,9 +60,8 @@ func TestPagesNeedADirectory(t *testing.T) {
 		r := krunctl(t, "time", "--save", to, "true")
 		r.says(t, exitUsage, "", "a directory", "time --save", to)
 	}
-	if _, err := os.Lstat("-"); err == nil {
-		t.Error("there is a directory -")
-	}
+	_, err := os.Lstat("-")
+	must.Be(t, err != nil, "there is a directory -")
 }
 
 // TestPlotFormat: where the name has no ending, --format determines the format.
@@ -77,9 +75,8 @@ func TestPlotFormat(t *testing.T) {
 	krunctl(t, "report", in, in).says(t, exitUsage, "", "krunctl compare --format html")
 	file := filepath.Join(t.TempDir(), "picture")
 	krunctl(t, "report", "-o", file, "--format", "pdf", in).says(t, exitOK, "", "")
-	if text, err := os.ReadFile(file); err != nil || !strings.HasPrefix(string(text), "%PDF") {
-		t.Errorf("%.20q, %v", text, err)
-	}
+	text, err := os.ReadFile(file)
+	must.Be(t, err == nil && strings.HasPrefix(string(text), "%PDF"), text, err)
 }
 
 // TestImportConfigRedirected: the file behind a redirected standard output exists, and is no reason

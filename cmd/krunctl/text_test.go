@@ -60,8 +60,6 @@ func TestHostileOutput(t *testing.T) {
 			}
 		}
 	}
-	if r := krunctl(t, "show", "--format", "json", b.dir(), "0"); !strings.Contains(r.stdout,
-		`\u001b]0;owned\u0007`) {
-		t.Errorf("the JSON has not the text: %s", r.text())
-	}
+	r := krunctl(t, "show", "--format", "json", b.dir(), "0")
+	must.Contain(t, r.stdout, `\u001b]0;owned\u0007`, "the JSON has not the text", r.text())
 }

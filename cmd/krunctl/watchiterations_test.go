@@ -132,11 +132,8 @@ func checkWatch(t *testing.T, got watcher.Report, want stability.Warmup, n int, 
 	if want.To <= n {
 		complete = want.To
 	}
-	if number(got.Warmup) != ended || number(got.StopAt) != complete ||
-		got.Stable != (want.Reached && ended > 0) {
-		t.Errorf("%d iterations: %d, %d, %v; want %+v", n, number(got.Warmup), number(got.StopAt), got.Stable,
-			want)
-	}
+	must.Be(t, number(got.Warmup) == ended && number(got.StopAt) == complete && got.Stable == (want.Reached &&
+		ended > 0), n, "iterations", number(got.Warmup), number(got.StopAt), got.Stable, "want", want)
 	value := want.Values[len(want.Values)-1]
 	defined := ended > 0 && !math.IsNaN(value) && !math.IsInf(value, 0)
 	must.Be(t, (got.Value != nil) == defined && (!defined || *got.Value == value), n, "iterations: value",

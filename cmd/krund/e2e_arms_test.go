@@ -42,13 +42,11 @@ null = true
 		must.Be(t, r.Outcome == results.Completed && r.Key.String() == "good:C:so@"+r.Key.Arm, r.Key,
 			r.Outcome, r.Reasons)
 		entry := r.Process.Argv[len(r.Process.Argv)-2]
-		if want := r.Key.Arm == "copy"; strings.HasPrefix(entry, filepath.Join(e.dir, "copy")) != want {
-			t.Errorf("%s runs %s", r.Key, entry)
-		}
-		if want := r.Key.Arm == "setting"; slices.Contains(r.Process.Env, "SAY=x") != want ||
-			(r.Process.Stderr.Text == "xxxxx") != want {
-			t.Errorf("%s: %q, %q", r.Key, r.Process.Env, r.Process.Stderr.Text)
-		}
+		want := r.Key.Arm == "copy"
+		must.Equal(t, strings.HasPrefix(entry, filepath.Join(e.dir, "copy")), want, r.Key, "runs", entry)
+		want = r.Key.Arm == "setting"
+		must.Be(t, slices.Contains(r.Process.Env, "SAY=x") == want &&
+			(r.Process.Stderr.Text == "xxxxx") == want, r.Key, r.Process.Env, r.Process.Stderr.Text)
 		for name, hash := range r.Machine.Fingerprint {
 			if strings.HasPrefix(name, "program.benchmark.good.so@") {
 				hashes[hash] = true

@@ -61,9 +61,8 @@ case $(wc -l <"$here/calls") in
 	for _, attack := range attacks {
 		must.Contain(t, string(log), attack.why, "after", attack.script, "the log")
 	}
-	if now, err := os.ReadFile(config); err != nil || string(now) != text {
-		t.Errorf("what the link led to was changed: %v", err)
-	}
+	now, err := os.ReadFile(config)
+	must.Be(t, err == nil && string(now) == text, "what the link led to was changed", err)
 }
 
 // TestDecideMissing: an experiment that has started goes on without krunctl; another one does not

@@ -97,19 +97,15 @@ esac
 	}
 	e.write("benchmarks/directory/data", "1\n2\n3\n")
 	e.run().want(t, exitFailed)
-	if r := e.outcome("directory", results.Completed, 3); r.WallNS[2] != 3_000 ||
-		r.Process.Dir != filepath.Join(e.dir, "benchmarks/directory") {
-		t.Errorf("times %v in %s", r.WallNS, r.Process.Dir)
-	}
-	if r := e.outcome("times", results.Completed, 3); r.WallNS[2] != 1_001 || r.CounterSource != "external" ||
-		r.Library != nil || r.StartNS != nil {
-		t.Errorf("times %v, counters %s, library %v, starts %v", r.WallNS, r.CounterSource,
-			r.Library, r.StartNS)
-	}
-	if r := e.outcome("cores", results.Completed, 3); len(r.Columns) != 6 ||
-		r.Columns[3].Counts[2] != 1<<64-1 || *r.Columns[3].Core != 1 {
-		t.Errorf("columns %+v", r.Columns)
-	}
+	r := e.outcome("directory", results.Completed, 3)
+	must.Be(t, r.WallNS[2] == 3_000 && r.Process.Dir == filepath.Join(e.dir, "benchmarks/directory"), "times",
+		r.WallNS, "in", r.Process.Dir)
+	r = e.outcome("times", results.Completed, 3)
+	must.Be(t, r.WallNS[2] == 1_001 && r.CounterSource == "external" && r.Library == nil && r.StartNS == nil,
+		"times", r.WallNS, "counters", r.CounterSource, "library", r.Library, "starts", r.StartNS)
+	r = e.outcome("cores", results.Completed, 3)
+	must.Be(t, len(r.Columns) == 6 && r.Columns[3].Counts[2] == 1<<64-1 && *r.Columns[3].Core == 1,
+		"columns", r.Columns)
 	e.outcome("short", results.Error, 0, "wallclock_times has 1 numbers for 3 iterations")
 	e.outcome("garbage", results.Error, 0, "the suite's output")
 	e.outcome("fails", results.Error, 0, "exit status 9", "no VM")

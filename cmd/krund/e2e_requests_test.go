@@ -3,6 +3,7 @@
 package main
 
 import (
+	"krund/rig/must"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,9 +20,8 @@ func TestVariableOfTheUnit(t *testing.T) {
 	script := e.write("tell", "#!/bin/sh\n{ echo \"$KRUND_EVENT $KRUND_SUBJECT\"; cat; } >>"+inbox+"\n")
 	e.extra = "[notify]\ncommand = [\"" + script + "\"]\n"
 	e.run().want(t, 0)
-	if text, err := os.ReadFile(inbox); err != nil || !strings.Contains(string(text), "finished ") {
-		t.Errorf("notifications %q, error %v", text, err)
-	}
+	text, err := os.ReadFile(inbox)
+	must.Be(t, err == nil && strings.Contains(string(text), "finished "), "notifications", text, err)
 	e.must(os.Remove(inbox))
 	e.iterations = 7 // a configuration cannot be changed
 	e.write("test.toml", e.config())

@@ -50,9 +50,8 @@ func timed(t *testing.T, args ...string) (stdout, stderr, dir string, status int
 	c.Dir, c.Stdout, c.Stderr = t.TempDir(), &out, &messages
 	c.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
 	_ = c.Run() // its status is returned
-	if left, _ := os.ReadDir(c.Env[len(c.Env)-1][len("TMPDIR="):]); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
+	left, _ := os.ReadDir(c.Env[len(c.Env)-1][len("TMPDIR="):])
+	must.Be(t, len(left) == 0, "left behind", left)
 	return out.String(), messages.String(), c.Dir, c.ProcessState.ExitCode()
 }
 
@@ -217,10 +216,9 @@ def run_iter(n):
 		name, _, _ := strings.Cut(variable, "=")
 		must.Be(t, slices.Contains(a.Environment.Inherited, name), name, a.Environment)
 	}
-	if pwd, err := os.ReadFile(filepath.Join(dir, "command.out")); err != nil || string(pwd) != dir+"\n" ||
-		a.Environment.Directory != dir || a.Environment.Of != "caller" {
-		t.Errorf("the command ran in %q, %v; %+v", pwd, err, a.Environment)
-	}
+	pwd, err := os.ReadFile(filepath.Join(dir, "command.out"))
+	must.Be(t, err == nil && string(pwd) == dir+"\n" && a.Environment.Directory == dir &&
+		a.Environment.Of == "caller", "the command ran in", pwd, err, a.Environment)
 }
 
 // TestTimeFailures: what goes wrong is said, with the status of a failure.

@@ -170,9 +170,8 @@ void run_iter(int m) { usleep(300); n++; `
 		must.Be(t, r.Outcome != results.Completed || len(r.WallNS) >= e.iterations || w.Stop.AskedAt != nil &&
 			len(r.WallNS) >= *w.Stop.StopAt, r.Key, "counts with", len(r.WallNS), "iterations", w)
 	}
-	if r := e.of("crashes"); r.Outcome != results.Error {
-		t.Errorf("%s: %s", r.Key, r.Outcome)
-	}
+	r := e.of("crashes")
+	must.Equal(t, r.Outcome, results.Error, r.Key)
 	krunctl, _ := installControl()
 	c := exec.CommandContext(t.Context(), krunctl, "check", e.directory)
 	out, err := c.CombinedOutput()

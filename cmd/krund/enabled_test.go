@@ -52,9 +52,8 @@ func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
 		" run --reboot none " + path + " ", " run --quick " + path + " ", "krunctl enable " + path + " "} {
 		must.Contain(t, out, want)
 	}
-	if _, err := os.Lstat(e.directory); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("there is %s: %v", e.directory, err)
-	}
+	_, err := os.Lstat(e.directory)
+	must.Be(t, errors.Is(err, fs.ErrNotExist), "there is", e.directory, err)
 	if code, out = asNobody("run", "--reboot", "soft", path); code != exitUsage ||
 		!strings.Contains(out, `with reboot = "soft" in the file`) {
 		t.Errorf("--reboot soft: status %d\n%s", code, out)
@@ -67,9 +66,8 @@ func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
 			continue
 		}
 		tried++
-		if code, out := asNobody(args[1:]...); code != exitOK {
-			t.Errorf("%s: status %d\n%s", command, code, out)
-		}
+		code, out := asNobody(args[1:]...)
+		must.Equal(t, code, exitOK, command, "status", out)
 	}
 	must.Equal(t, tried, 2, "commands of krund are named, want 2", out)
 }

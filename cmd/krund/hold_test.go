@@ -30,8 +30,7 @@ func TestHeld(t *testing.T) {
 		t.Errorf("in the directory: %v, %v", entries, err)
 	}
 	must.Get(f.Withdraw(directory.Hold))(t)
-	if code, _, stderr := krund(t, "run", toml); code != exitUsage ||
-		!strings.Contains(stderr, "test.toml:1") {
-		t.Errorf("after resume: status %d, stderr %q", code, stderr)
-	}
+	code, _, stderr = krund(t, "run", toml)
+	must.Be(t, code == exitUsage && strings.Contains(stderr, "test.toml:1"), "after resume: status", code,
+		"stderr", stderr)
 }

@@ -21,7 +21,6 @@ func TestDirectoryByABystandersLink(t *testing.T) {
 		must.Do(t, err)
 	}
 	must.Refused(makeDirectory(link, config.RebootNone))(t, "", "the link was followed")
-	if made, err := os.ReadDir(secret); err != nil || len(made) > 0 {
-		t.Errorf("root has made %v, %v", made, err)
-	}
+	made, err := os.ReadDir(secret)
+	must.Be(t, err == nil && len(made) == 0, "root has made", made, err)
 }

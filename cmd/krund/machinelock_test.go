@@ -31,12 +31,10 @@ func TestOneKrundTakesTheMachineOver(t *testing.T) {
 	must.Do(t, err)
 	_, err = take(callerAccount, config.RebootHardware, true, dir)
 	must.Refuse(t, err, "another krund", "second krund with reboots", "want that another one works here")
-	if lock, err := take(callerAccount, config.RebootNone, true, dir); lock != nil || err != nil {
-		t.Errorf("without reboots, as the caller: %v, %v, want no lock", lock, err)
-	}
-	if lock, err := take(freshAccount, config.RebootNone, false, dir); lock != nil || err != nil {
-		t.Errorf("not root: %v, %v, want no lock", lock, err)
-	}
+	lock, err := take(callerAccount, config.RebootNone, true, dir)
+	must.Be(t, lock == nil && err == nil, "without reboots, as the caller", lock, err, "want no lock")
+	lock, err = take(freshAccount, config.RebootNone, false, dir)
+	must.Be(t, lock == nil && err == nil, "not root", lock, err, "want no lock")
 	must.Do(t, first.Release())
 	again := must.Get(take(freshAccount, config.RebootNone, true, dir))(t, "after the first has ended")
 	_ = again.Release()
@@ -59,10 +57,9 @@ func TestLockOfAGuard(t *testing.T) {
 	cancel()
 	var told strings.Builder
 	_, err = lockMachine(gone, freshAccount, "/y.krun", config.RebootNone, true, &told, dir)
-	if _, ok := errors.AsType[*directory.GuardError](err); !ok ||
-		!strings.Contains(told.String(), "/x.krun") {
-		t.Errorf("while the guard runs: %v, printed %q", err, told.String())
-	}
+	_, ok := errors.AsType[*directory.GuardError](err)
+	must.Be(t, ok && strings.Contains(told.String(), "/x.krun"), "while the guard runs", err, "printed",
+		told.String())
 	ended := make(chan error, 1)
 	told.Reset()
 	go func() {

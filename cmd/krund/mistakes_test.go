@@ -175,9 +175,8 @@ func (m mistake) files(t *testing.T) string {
 		must.Write(t, file, "#include <stdio.h>\n#include <stdlib.h>\n"+m.text)
 		cc := exec.CommandContext(t.Context(), runnertest.Compiler(t), "-w", "-shared", "-fPIC", "-o",
 			filepath.Join(filepath.Dir(file), entry), file)
-		if out, err := cc.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		out, err := cc.CombinedOutput()
+		must.Do(t, err, out)
 	}
 	if m.entry != "" {
 		entry = m.entry

@@ -159,11 +159,9 @@ func TestRestarting(t *testing.T) {
 		t.Errorf("guard %+v, randomize_va_space %s", *g, read("proc/sys/kernel/randomize_va_space"))
 	}
 	m.RestartExpected = true
-	if err := m.RestoreLeftover(t.Context()); err != nil || said.Len() > 0 ||
-		read("proc/sys/kernel/randomize_va_space") != "0" {
-		t.Errorf("%v, randomize_va_space %s, log:\n%s", err, read("proc/sys/kernel/randomize_va_space"),
-			&said)
-	}
+	err := m.RestoreLeftover(t.Context())
+	must.Be(t, err == nil && said.Len() <= 0 && read("proc/sys/kernel/randomize_va_space") == "0", err,
+		"randomize_va_space", read("proc/sys/kernel/randomize_va_space"), "log", &said)
 }
 
 // TestRestartingFails: a setting that could not be restored is a warning even if krund ended in

@@ -208,10 +208,8 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 	must.Be(t, errors.Is(err, results.ErrVersion) &&
 		strings.Contains(err.Error(), "record of slot 0 has format 2"), err, "want one of a newer format")
 	after, err := durable.ReadFile(fsys, dir+"/schedule")
-	if err != nil || !bytes.Equal(after, before) || s.retired || slices.Contains(s.events, "reboot") {
-		t.Errorf("%v; events %q, schedule changed: %v; want nothing touched", err, s.events,
-			!bytes.Equal(after, before))
-	}
+	must.Be(t, err == nil && bytes.Equal(after, before) && !s.retired && !slices.Contains(s.events, "reboot"),
+		err, "events", s.events, "schedule changed", !bytes.Equal(after, before), "want nothing touched")
 }
 
 func TestTwoOfUs(t *testing.T) {

@@ -84,11 +84,9 @@ func TestABootThatCannotBeAskedForStopsTheExperiment(t *testing.T) {
 	must.Be(t, errors.Is(err, ErrUnfit) && errors.Is(err, loader.refuses), "error", err)
 	sched := must.Get(schedule.Open(fsys, dir+"/schedule", false))(t)
 	defer sched.Close()
-	if slot, err := sched.Slot(0); err != nil || slot.Attempts != 0 || len(records(fsys)) > 0 || !s.retired ||
-		s.reboots != 1 {
-		t.Errorf("slot %+v, %v; %d records, retired %t, %d reboots", slot, err, len(records(fsys)),
-			s.retired, s.reboots)
-	}
+	slot, err := sched.Slot(0)
+	must.Be(t, err == nil && slot.Attempts == 0 && len(records(fsys)) == 0 && s.retired && s.reboots == 1,
+		"slot", slot, err, len(records(fsys)), "records, retired", s.retired, s.reboots, "reboots")
 }
 
 func TestAHoldDuringAnExecutionTakesTheRequestBack(t *testing.T) {

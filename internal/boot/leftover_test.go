@@ -33,9 +33,7 @@ func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
 	must.Need(t, damaged != string(text), "no change", text)
 	must.Do(t, durable.WriteFile(m.FS, m.Journal, []byte(damaged), 0o644))
 	_ = m.RestoreLeftover(t.Context())
-	if setting() != "0" || hasCopy(m) {
-		t.Errorf("randomize_va_space %s, a copy %t", setting(), hasCopy(m))
-	}
+	must.Be(t, setting() == "0" && !hasCopy(m), "randomize_va_space", setting(), "a copy", hasCopy(m))
 }
 
 // TestRestoreLeftoverFromALostJournal: the same if the experiment's directory was removed and
@@ -55,11 +53,8 @@ func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
 	text := must.Get(durable.ReadFile(m.FS, m.Spare))(t)
 	must.Do(t, errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text, 0o600)))
 	must.Do(t, m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"))
-	if err := m.RestoreLeftover(t.Context()); err != nil || hasCopy(m) {
-		t.Errorf("%v, a copy %t", err, hasCopy(m))
-	}
-	if err := errors.Join(m.FS.Remove(m.Journal), m.RestoreLeftover(t.Context())); err != nil ||
-		setting() != "1" {
-		t.Errorf("%v; randomize_va_space %s", err, setting())
-	}
+	err := m.RestoreLeftover(t.Context())
+	must.Be(t, err == nil && !hasCopy(m), err, "a copy", hasCopy(m))
+	err = errors.Join(m.FS.Remove(m.Journal), m.RestoreLeftover(t.Context()))
+	must.Be(t, err == nil && setting() == "1", err, "randomize_va_space", setting())
 }

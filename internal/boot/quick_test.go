@@ -43,9 +43,8 @@ func TestQuickIsReplaced(t *testing.T) {
 			if cut {
 				s, err = run(cfg, fsys, 3)
 			}
-			if err != nil || audit(fsys, cfg, nil) != nil {
-				t.Fatalf("%s, cut in operation %d: %v, %v", name, op, err, audit(fsys, cfg, nil))
-			}
+			must.Need(t, err == nil && audit(fsys, cfg, nil) == nil, name, "cut in operation", op, err,
+				audit(fsys, cfg, nil))
 			for r, err := range results.NewReader(fsys, dir+"/results").All() {
 				must.Need(t, err == nil && r.BootID != "boot-1", name, "cut in operation", op, "a record of",
 					r.BootID, err)

@@ -45,10 +45,9 @@ func TestAccountIsRemoved(t *testing.T) {
 			must.Be(t, err == nil && len(report) == 0 && accounts.account, report, err, "account",
 				accounts.account)
 		}
-		if _, err := Restore(t.Context(), m, j); err != nil || accounts.account ||
-			accounts.group != group || len(j.Pending()) != 0 {
-			t.Errorf("a group before %t: %v, left %+v, journal %v", group, err, accounts, j.Pending())
-		}
+		_, err := Restore(t.Context(), m, j)
+		must.Be(t, err == nil && !accounts.account && accounts.group == group && len(j.Pending()) == 0,
+			"a group before", group, err, "left", accounts, "journal", j.Pending())
 	}
 }
 
@@ -93,15 +92,11 @@ func TestAccountTrouble(t *testing.T) {
 	must.Refuse(t, ExpectAccount(m, openJournal(t, m)), "", "no error without a user database")
 	m.Accounts = nil
 	must.Do(t, ExpectAccount(m, openJournal(t, m)), "a system without accounts")
-	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "krun"},
-		true); outcome != Failed || err == nil {
-		t.Errorf("%s, %v", outcome, err)
-	}
+	outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "krun"}, true)
+	must.Be(t, outcome == Failed && err != nil, outcome, err)
 	m.Accounts = &fakeAccounts{account: true}
-	if outcome, err := m.restore(t.Context(), Step{Kind: KindAccount, Target: "root"},
-		true); outcome != Failed || err == nil {
-		t.Errorf("a damaged journal: %s, %v", outcome, err)
-	}
+	outcome, err = m.restore(t.Context(), Step{Kind: KindAccount, Target: "root"}, true)
+	must.Be(t, outcome == Failed && err != nil, "a damaged journal", outcome, err)
 }
 
 // TestBefore: the callback is called once, before anything is recorded, and its error prevents the

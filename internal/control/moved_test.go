@@ -90,9 +90,8 @@ func TestOvercommitStays(t *testing.T) {
 	m, k := fakeMachine(t, "intel-pstate-active")
 	r := everything()
 	r.Heap = 2 << 30
-	if _, _, problems := ApplyAll(t.Context(), m, r, openJournal(t, m)); len(problems) != 0 {
-		t.Fatal(problems)
-	}
+	_, _, problems := ApplyAll(t.Context(), m, r, openJournal(t, m))
+	must.Need(t, len(problems) == 0, problems)
 	before := TakeSnapshot(t.Context(), m, r)
 	k.put("/proc/meminfo", strings.Replace(k.get("/proc/meminfo"), "Committed_AS:    1203344",
 		"Committed_AS:    9003344", 1))
@@ -147,7 +146,6 @@ func TestOwnCPUs(t *testing.T) {
 	must.Do(t, os.MkdirAll(k.dir+groupRoot+"/cpuset/docker/x", 0o755))
 	k.put("/proc/self/cpuset", "/docker/x")
 	k.put(groupRoot+"/cpuset/docker/x/cpuset.effective_cpus", "0")
-	if got, err := ownCPUs(m.Host); err != nil || got.String() != "0" {
-		t.Errorf("of a group of version 1: %s, %v", got, err)
-	}
+	got, err := ownCPUs(m.Host)
+	must.Be(t, err == nil && got.String() == "0", "of a group of version 1", got, err)
 }

@@ -75,10 +75,8 @@ func TestServicesRefuseThePillars(t *testing.T) {
 		must.Be(t, f.Status == setting.StatusCannot && f.Fix != "", name, f)
 	}
 	m.Units = nil
-	if f := required(services, "stop", []string{"x.service"}).Check(t.Context(),
-		m); f.Status != setting.StatusCannot {
-		t.Errorf("no service manager: %+v", f)
-	}
+	f := required(services, "stop", []string{"x.service"}).Check(t.Context(), m)
+	must.Equal(t, f.Status, setting.StatusCannot, "no service manager", f)
 }
 
 // TestServicesAllOrNothing: if a unit does not stop, the others are started again, in reverse

@@ -27,13 +27,11 @@ func TestPlacementWithoutShield(t *testing.T) {
 	m, _ := fakeMachine(t, "intel-acpi-cpufreq")
 	for _, policy := range []setting.Policy{setting.Off, setting.Warn} {
 		s := requestOn("", demand(shield, policy))
-		if p := Placement(m, s, CheckAll(t.Context(), m, s)); p.Cgroup != "" || p.CPUs.String() != "1-3" {
-			t.Errorf("bound by placement, policy %s: %+v", policy, p)
-		}
+		p := Placement(m, s, CheckAll(t.Context(), m, s))
+		must.Be(t, p.Cgroup == "" && p.CPUs.String() == "1-3", "bound by placement, policy", policy, p)
 		s = under(s, setting.Off, "placement")
-		if p := Placement(m, s, CheckAll(t.Context(), m, s)); p.Cgroup != "" || p.CPUs != nil {
-			t.Errorf("policy %s: %+v", policy, p)
-		}
+		p = Placement(m, s, CheckAll(t.Context(), m, s))
+		must.Be(t, p.Cgroup == "" && p.CPUs == nil, "policy", policy, p)
 	}
 	m.Root = m.Root.With(texts{})
 	p := placed(m, setting.Finding{Name: "shield", Status: setting.StatusSet}, "")

@@ -53,9 +53,8 @@ func TestMinPercentRestored(t *testing.T) {
 	k.put(minPercentFile, "100")
 	before := state(t, m, k)
 	f, restore, err := required(turbo).Apply(t.Context(), m, openJournal(t, m))
-	if err != nil || f.Status != setting.StatusSet || k.get(minPercentFile) != "72" {
-		t.Fatalf("%+v, %v, min_perf_pct %s", f, err, k.get(minPercentFile))
-	}
+	must.Need(t, err == nil && f.Status == setting.StatusSet && k.get(minPercentFile) == "72", f, err,
+		"min_perf_pct", k.get(minPercentFile))
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
 }

@@ -40,9 +40,8 @@ func TestUncore(t *testing.T) {
 			tt.name, p)
 		before := state(t, m, k)
 		f, restore, err := required(uncore, "khz", tt.khz).Apply(t.Context(), m, openJournal(t, m))
-		if tt.order != nil && (err != nil || f.Status != setting.StatusSet || k.get(low) != k.get(high)) {
-			t.Errorf("%s: %+v, %v, %s to %s", tt.name, f, err, k.get(low), k.get(high))
-		}
+		must.Be(t, tt.order == nil || err == nil && f.Status == setting.StatusSet &&
+			k.get(low) == k.get(high), tt.name, f, err, k.get(low), "to", k.get(high))
 		must.Do(t, restore(t.Context()))
 		sameTree(t, state(t, m, k), before)
 	}

@@ -39,18 +39,16 @@ func TestWriteReplaces(t *testing.T) {
 		before, err := os.Stat(name)
 		must.Do(t, errors.Join(err, durable.WriteUserFile(name, text("second"))))
 		after := must.Get(os.Stat(name))(t)
-		if read(t, name) != "second" || after.Mode() != mode.Perm() || os.SameFile(before, after) {
-			t.Errorf("%v: mode %v, the same file: %v", mode, after.Mode(), os.SameFile(before, after))
-		}
+		must.Be(t, read(t, name) == "second" && after.Mode() == mode.Perm() && !os.SameFile(before, after),
+			mode, "mode", after.Mode(), "the same file", os.SameFile(before, after))
 	}
 	failure := errors.New("no more")
 	err := durable.WriteUserFile(name, func(w io.Writer) error {
 		_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
 		return failure
 	})
-	if !errors.Is(err, failure) || read(t, name) != "second" {
-		t.Errorf("after an error (%v) the file has %.20q", err, read(t, name))
-	}
+	must.Be(t, errors.Is(err, failure) && read(t, name) == "second", "after an error", err, "the file has",
+		read(t, name))
 	entries, err := os.ReadDir(filepath.Dir(name))
 	must.Be(t, err == nil && len(entries) == 1, entries, err)
 }

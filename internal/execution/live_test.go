@@ -125,8 +125,7 @@ func TestLiveExternal(t *testing.T) {
 	wantSeries(t, m, 6)
 	must.Equal(t, m.Process.Stderr.Text, "b 6 3 0\n", "the suite was called with")
 	j.Program = "/dev/null"
-	if m, err := e.Execute(t.Context(), j); err != nil || m.Process.NotStarted == nil ||
-		m.Execution.NotStarted == "" {
-		t.Errorf("a program that cannot be executed: %+v, error %v", m.Process, errors.Join(err))
-	}
+	m, err := e.Execute(t.Context(), j)
+	must.Be(t, err == nil && m.Process.NotStarted != nil && m.Execution.NotStarted != "",
+		"a program that cannot be executed", m.Process, errors.Join(err))
 }

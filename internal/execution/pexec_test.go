@@ -143,10 +143,8 @@ func TestCommandFails(t *testing.T) {
 func TestKrundsOwnFailure(t *testing.T) {
 	own := errors.New("no processes")
 	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
-		if _, err := (Executor{Runner: fake{err: own}}).Execute(t.Context(),
-			job(t, name)); !errors.Is(err, own) {
-			t.Errorf("%s: error %v", name, err)
-		}
+		_, err := (Executor{Runner: fake{err: own}}).Execute(t.Context(), job(t, name))
+		must.Be(t, errors.Is(err, own), name, err)
 	}
 	j := job(t, "nbody:C:so")
 	j.Iterations = 0
@@ -166,10 +164,8 @@ func TestNoDescriptorIsLeft(t *testing.T) {
 	before := count()
 	for range 20 {
 		execute(t, "nbody:C:so", fake{run: exited(0)})
-		if _, err := (Executor{Runner: fake{err: errors.New("x")}}).Execute(t.Context(),
-			job(t, "nbody:C:so")); err == nil {
-			t.Fatal("no error")
-		}
+		_, err := (Executor{Runner: fake{err: errors.New("x")}}).Execute(t.Context(), job(t, "nbody:C:so"))
+		must.Need(t, err != nil, "no error")
 	}
 	after := count()
 	must.Be(t, after <= before+2, after, "descriptors, before it were", before)

@@ -38,9 +38,8 @@ func TestInterrupts(t *testing.T) {
 			c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), test.machine.root(t),
 				Want{Sources: []string{Perf}, Scope: test.scope, Interrupts: true})
 			must.Need(t, c != nil, r)
-			if !strings.HasSuffix(names(c), ", "+test.columns) || !strings.Contains(r.String(), test.note) {
-				t.Errorf("columns %s; %s", names(c), r)
-			}
+			must.Be(t, strings.HasSuffix(names(c), ", "+test.columns) &&
+				strings.Contains(r.String(), test.note), "columns", names(c), r)
 			for name, config := range map[string]uint64{"timer_interrupts": 69, "device_interrupts": 155} {
 				i := slices.IndexFunc(k.calls, func(c call) bool { return c.name == name })
 				if i >= 0 && k.calls[i].config != config {

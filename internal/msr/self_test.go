@@ -18,9 +18,8 @@ func TestSelf(t *testing.T) {
 	c, r := system{open: k.openEvent, look: mayLook}.choose(t.Context(), xeon.root(t),
 		Want{Sources: []string{RDPMC, None}, Scope: Task})
 	must.Need(t, c != nil && c.Source() == RDPMC, r)
-	if names(c) != "cycles" || len(c.Files()) != 1 || k.left() != 0 {
-		t.Errorf("columns %s, %d files, %d events left open here", names(c), len(c.Files()), k.left())
-	}
+	must.Be(t, names(c) == "cycles" && len(c.Files()) == 1 && k.left() == 0, "columns", names(c),
+		len(c.Files()), "files", k.left(), "events left open here")
 	must.Be(t, k.calls[0] == (call{"cycles", hardwareCycles, -1, true, false}) && len(k.calls) == 1, "calls",
 		k.calls)
 	self := c.Self()

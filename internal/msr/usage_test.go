@@ -38,7 +38,5 @@ func TestUsage(t *testing.T) {
 		must.Be(t, err == nil && k.left() == 0, "close", err, k.left(), "left open")
 	}
 	c, _ := Open(t.Context(), sysroot.New(t.TempDir()), Want{Sources: []string{None}})
-	if len(c.groups) != 0 {
-		t.Errorf("columns %s; none were wanted", names(c))
-	}
+	must.Equal(t, len(c.groups), 0, "columns", names(c), "none were wanted")
 }

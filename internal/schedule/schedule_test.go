@@ -159,9 +159,8 @@ func TestReadOnly(t *testing.T) {
 		s.UpdateHeader(func(*schedule.Header) {})} {
 		must.Fail(t, err, schedule.ErrReadOnly)
 	}
-	if _, err := s.Summarize(); err != nil || fsys.Ops() != 0 {
-		t.Errorf("%v, %d changes", err, fsys.Ops())
-	}
+	_, err := s.Summarize()
+	must.Be(t, err == nil && fsys.Ops() == 0, err, fsys.Ops(), "changes")
 }
 
 func TestUpdateHeader(t *testing.T) {

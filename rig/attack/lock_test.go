@@ -34,9 +34,8 @@ func lockOfABystander(t *testing.T, m *rig.Machine) {
 		_, status := m.Try("flock --nonblock /srv/krund/x.krun/lock true")
 		return "", status != 0
 	})
-	if out, status := m.Try("krunctl repair --machine /srv/krund/x.toml"); status != 0 {
-		t.Errorf("krunctl repair --machine: status %d\n%s", status, out)
-	}
+	out, status := m.Try("krunctl repair --machine /srv/krund/x.toml")
+	must.Equal(t, status, 0, "krunctl repair --machine: status", out)
 	m.Hold()
 	krund = m.Start("krund run /srv/krund/x.toml")
 	m.WaitHeld()

@@ -86,9 +86,8 @@ func TestHostileSuites(t *testing.T) {
 	files.Script("/srv/krund/hostile-suite", hostileSuite)
 	files.Experiment("hostile", hostileSuites)
 	m := machine(t, &files)
-	if ended := m.RunExperiment("hostile"); ended.Result != "success" {
-		t.Errorf("the unit ended with %+v:\n%s", ended, m.Log("hostile"))
-	}
+	ended := m.RunExperiment("hostile")
+	must.Equal(t, ended.Result, "success", "the unit ended with", ended, m.Log("hostile"))
 	log := m.Log("hostile")
 	if strings.ContainsFunc(log, func(r rune) bool { return r != '\n' && r != ' ' && !unicode.IsPrint(r) }) {
 		t.Errorf("the journal has what drives a terminal: %q", log)

@@ -63,9 +63,8 @@ func (x experiment) add(t *testing.T, files *rig.Payload) {
 func (x experiment) run(t *testing.T, m *rig.Machine) *rig.Experiment {
 	t.Helper()
 	name, executions := x.name, x.executions
-	if ended := m.RunExperiment(name); ended.Result != "success" {
-		t.Errorf("%s: krund ended with %+v; its log:\n%.4000s", name, ended, m.Log(name))
-	}
+	ended := m.RunExperiment(name)
+	must.Equal(t, ended.Result, "success", name, "krund ended with", ended, "its log", m.Log(name))
 	e := m.ExperimentNow(rig.Directory(name))
 	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
 		t.Errorf("%s: %d completed of %d records, want %d", name, n, len(e.Records), executions)

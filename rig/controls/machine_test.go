@@ -35,10 +35,9 @@ func begin(m *rig.Machine, name, text string) *rig.Process {
 // ended waits for krund, which must have succeeded.
 func ended(t *testing.T, m *rig.Machine, krund *rig.Process) {
 	t.Helper()
-	if out, status := krund.Wait(); status != 0 {
-		t.Fatalf("krund ended with status %d:\n%s\n%s", status, out,
-			m.Sh("journalctl -b -o short-monotonic --no-pager | tail -60"))
-	}
+	out, status := krund.Wait()
+	must.Need(t, status == 0, "krund ended with status", status, out,
+		m.Sh("journalctl -b -o short-monotonic --no-pager | tail -60"))
 }
 
 // as compares values in the guest with expected values. Each line of want is a path, a space, and

@@ -114,9 +114,8 @@ func TestCounters(t *testing.T) {
 
 func run(t *testing.T, m *rig.Machine, name string) {
 	t.Helper()
-	if ended := m.RunExperiment(name); ended.Result != "success" {
-		t.Errorf("%s: krund ended with %+v; its log:\n%s", name, ended, m.Log(name))
-	}
+	ended := m.RunExperiment(name)
+	must.Equal(t, ended.Result, "success", name, "krund ended with", ended, "its log", m.Log(name))
 }
 
 // putBack: fixed counter 1 counts while an experiment runs, and its control registers are restored
@@ -175,9 +174,8 @@ func moving(t *testing.T, m *rig.Machine) {
 			}
 		},
 	} {
-		if ended := steps(m, name, 4, do); ended.Result != "success" {
-			t.Errorf("%s: krund ended with %+v; its log:\n%s", name, ended, m.Log(name))
-		}
+		ended := steps(m, name, 4, do)
+		must.Equal(t, ended.Result, "success", name, "krund ended with", ended, "its log", m.Log(name))
 		m.SetClockRatio(0)
 		m.SetMSRFaults(0)
 	}

@@ -64,13 +64,11 @@ func TestPackageRunsAnExperimentAndLeavesNothingButData(t *testing.T) {
 	t.Log(m.Sh("krunctl status " + rig.ExperimentHome + "/brief.toml && krunctl check " +
 		rig.ExperimentHome + "/brief.krun"))
 	m.Sh("dpkg --purge krund")
-	if after := without(m.Sh(files), rig.ExperimentHome+"/brief.krun"); after != without(before,
-		"/etc/dpkg/dpkg.cfg.d/99mmdebstrap") {
-		t.Errorf("purging leaves a difference:\n%s", difference(before, after))
-	}
-	if after := m.Sh("cat /etc/passwd /etc/group"); after != accounts {
-		t.Errorf("purging leaves accounts:\n%s", difference(accounts, after))
-	}
+	after := without(m.Sh(files), rig.ExperimentHome+"/brief.krun")
+	must.Equal(t, after, without(before, "/etc/dpkg/dpkg.cfg.d/99mmdebstrap"), "purging leaves a difference",
+		difference(before, after))
+	after = m.Sh("cat /etc/passwd /etc/group")
+	must.Equal(t, after, accounts, "purging leaves accounts", difference(accounts, after))
 	out, _ := m.Try("systemctl list-unit-files --no-legend 'krund*' 'bench*'")
 	must.Be(t, !strings.Contains(out, "krund@.service") && !strings.Contains(out, "bench.target"),
 		"units after purging", out)
@@ -97,9 +95,8 @@ func installed(t *testing.T, m *rig.Machine) {
 		out, status := m.Try(command)
 		must.Be(t, status == 0 && !strings.Contains(out, "missing"), command, "status", status, out)
 	}
-	if out, status := m.Try("krunctl check"); status > 1 || !strings.Contains(out, "frequency") {
-		t.Errorf("krunctl check: status %d: %s", status, out)
-	}
+	out, status := m.Try("krunctl check")
+	must.Be(t, status <= 1 && strings.Contains(out, "frequency"), "krunctl check: status", status, out)
 	if out := m.Sh("systemctl list-units --all --no-legend 'krund@*' bench.target; ls " +
 		"/etc/systemd/system/*.wants"); strings.Contains(out, "krund@") {
 		t.Errorf("started or enabled:\n%s", out)

@@ -176,9 +176,8 @@ func ordinaryAgain(t *testing.T, m *rig.Machine) {
 // untouched compares the files with those after the fault.
 func untouched(t *testing.T, m *rig.Machine) {
 	t.Helper()
-	if was, is := m.Sh("cat /srv/untouched"), m.Sh(list); was != is || was == "" {
-		t.Errorf("schedule, results or configuration were touched:\n%s", difference(was, is))
-	}
+	was, is := m.Sh("cat /srv/untouched"), m.Sh(list)
+	must.Be(t, was == is && was != "", "schedule, results or configuration were touched", difference(was, is))
 }
 
 // diskUnit mounts the experiment's directory, like fstab with nofail: a boot without the disk

@@ -46,17 +46,13 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 	}
 	m.WaitUp()
 	const message = "a newer krund has continued"
-	if out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name)); !strings.Contains(out, message) ||
-		!strings.Contains(out, "nothing was changed") {
-		t.Errorf("the journal does not say %q:\n%s", message, out)
-	}
-	if state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name)); state != "disabled" {
-		t.Errorf("the unit is %s after a failed start, want disabled", state)
-	}
-	if out, _ := m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun"); !strings.Contains(
-		out, "newer format") {
-		t.Errorf("the older krunctl check-data says:\n%s", out)
-	}
+	out := m.Sh("journalctl -b -o cat -u " + rig.UnitOf(name))
+	must.Be(t, strings.Contains(out, message) && strings.Contains(out, "nothing was changed"),
+		"the journal does not say", message, out)
+	state, _ := m.Try("systemctl is-enabled " + rig.UnitOf(name))
+	must.Equal(t, state, "disabled", "the unit is", "after a failed start, want disabled")
+	out, _ = m.Try("krunctl check-data " + rig.ExperimentHome + "/" + name + ".krun")
+	must.Contain(t, out, "newer format", "the older krunctl check-data says")
 	m.Shutdown()
 	after := disk(t, m, name)
 	for file, content := range before {
@@ -66,15 +62,12 @@ func TestUpgradeInTheMiddleOfAnExperiment(t *testing.T) {
 
 	m.Install(newer)
 	m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
-	if ended := m.RunToEnd(rig.UnitOf(name), 3); ended.Result != "success" {
-		t.Fatalf("krund ended with %+v", ended)
-	}
+	ended := m.RunToEnd(rig.UnitOf(name), 3)
+	must.Need(t, ended.Result == "success", "krund ended with", ended)
 	m.WaitUp()
 	directory := rig.ExperimentHome + "/" + name + ".krun"
-	if out := m.Sh("krunctl check " + directory + " && krunctl show " + directory); strings.Contains(
-		out, "damaged") {
-		t.Errorf("krunctl says:\n%s", out)
-	}
+	out = m.Sh("krunctl check " + directory + " && krunctl show " + directory)
+	must.Be(t, !strings.Contains(out, "damaged"), "krunctl says", out)
 	must.Contain(t, m.Sh("krunctl status "+directory), "4", "krunctl status")
 	m.Shutdown()
 	formats(t, m, name, 1, 2, 2, 2)

@@ -51,9 +51,8 @@ func exceptLook(vm string) string {
 // end waits for the end of an experiment.
 func end(t *testing.T, m *rig.Machine, e experiment) {
 	t.Helper()
-	if ended := m.RunToEnd(rig.UnitOf(e.name), 0); ended.Result != "success" {
-		t.Errorf("%s: krund ended with %+v; its log:\n%s", e.name, ended, m.Log(e.name))
-	}
+	ended := m.RunToEnd(rig.UnitOf(e.name), 0)
+	must.Equal(t, ended.Result, "success", e.name, "krund ended with", ended, "its log", m.Log(e.name))
 }
 
 func TestProcessExecutions(t *testing.T) {

@@ -21,9 +21,8 @@ func TestRig(t *testing.T) {
 	m.SetTemperature(1, 55.5) // before there is power
 	m.PowerOn()
 	first := m.WaitUp()
-	if state := m.WaitRunning(); state != "running" {
-		t.Fatalf("system is %s, want running: %s", state, m.Sh("systemctl --failed"))
-	}
+	state := m.WaitRunning()
+	must.Need(t, state == "running", "system is", state, "want running", m.Sh("systemctl --failed"))
 	for _, part := range []struct {
 		name string
 		run  func(*testing.T, *rig.Machine)

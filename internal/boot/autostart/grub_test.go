@@ -41,9 +41,7 @@ func TestMenuOfDebian(t *testing.T) {
 	want := []string{"gnulinux-simple-" + uuid, "gnulinux-6.1.0-56-amd64-advanced-" + uuid,
 		"gnulinux-6.1.0-56-amd64-recovery-" + uuid}
 	must.EqualList(t, ids, want)
-	if got, want := entries[2].kernel, "root=UUID="+uuid+" ro single nohz_full=1-3 panic=30"; got != want {
-		t.Errorf("kernel %q, want %q", got, want)
-	}
+	must.Equal(t, entries[2].kernel, "root=UUID="+uuid+" ro single nohz_full=1-3 panic=30")
 }
 
 // FuzzNextEntry checks that the entry read from a damaged or unusual block occurs in it.
@@ -60,9 +58,8 @@ func FuzzMenu(f *testing.F) {
 	f.Add("menuentry 'a' --id x {\n linux /v a b\n}\n")
 	f.Add("menuentry \"a")
 	f.Fuzz(func(t *testing.T, text string) {
-		if n := strings.Count(text, "\n") + 1; len(menu(text)) > n {
-			t.Errorf("%d entries in %d lines", len(menu(text)), n)
-		}
+		n := strings.Count(text, "\n") + 1
+		must.Be(t, len(menu(text)) <= n, len(menu(text)), "entries in", n, "lines")
 	})
 }
 

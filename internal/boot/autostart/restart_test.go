@@ -53,9 +53,8 @@ func TestFindBoot(t *testing.T) {
 		{"damage", map[string]string{loader: "208\n", soft: "-3\n"}, "", autostart.Boot{Kind: "kexec"}, "7f"},
 	} {
 		got := autostart.FindBoot(machine(t, c.files), c.counted)
-		if got != c.want || got.Name("7f") != c.id || got.Name("") != "" {
-			t.Errorf("%s: %+v named %q, want %+v named %q", c.name, got, got.Name("7f"), c.want, c.id)
-		}
+		must.Be(t, got == c.want && got.Name("7f") == c.id && got.Name("") == "", c.name, got, "named",
+			got.Name("7f"), "want", c.want, "named", c.id)
 	}
 }
 

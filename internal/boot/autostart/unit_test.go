@@ -178,9 +178,8 @@ func TestLinksOfSystemctlAreSynced(t *testing.T) {
 		t.Errorf("enabling: %q, want %q after enable", r.events, want)
 	}
 	r.events = nil
-	if err := i.Unlink(t.Context(), "warmup"); err != nil || i.Enabled("warmup") {
-		t.Errorf("error %v, enabled %v", err, i.Enabled("warmup"))
-	}
+	err := i.Unlink(t.Context(), "warmup")
+	must.Be(t, err == nil && !i.Enabled("warmup"), err, "enabled", i.Enabled("warmup"))
 	must.EqualList(t, r.events, append([]string{"disable"}, want...), "disabling", "after disable")
 }
 

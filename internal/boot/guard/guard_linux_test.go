@@ -38,10 +38,9 @@ func TestApart(t *testing.T) {
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
 		must.Do(t, unix.Kill(pid, s))
 	}
-	if !directory.IsGuard(pid) || directory.IsGuard(os.Getpid()) || directory.IsGuard(0) {
-		t.Errorf("guard %t, this process %t, no process %t", directory.IsGuard(pid),
-			directory.IsGuard(os.Getpid()), directory.IsGuard(0))
-	}
+	must.Be(t, directory.IsGuard(pid) && !directory.IsGuard(os.Getpid()) && !directory.IsGuard(0), "guard",
+		directory.IsGuard(pid), "this process", directory.IsGuard(os.Getpid()), "no process",
+		directory.IsGuard(0))
 	must.Do(t, g.Dismiss())
 }
 

@@ -62,8 +62,7 @@ func FuzzProtocol(f *testing.F) {
 		must.Be(t, err == nil && says.String() == ready+"\n" && put == 1 != isDone &&
 			announced == isRestarting, "krund said", said, "restored", put, "times, announced", announced,
 			"said", &says, err)
-		if err := hear(bytes.NewReader(said)); (err == nil) != bytes.HasPrefix(said, []byte(ready+"\n")) {
-			t.Errorf("the guard said %q: error %v", said, err)
-		}
+		err = hear(bytes.NewReader(said))
+		must.Equal(t, (err == nil), bytes.HasPrefix(said, []byte(ready+"\n")), "the guard said", said, err)
 	})
 }

@@ -44,10 +44,8 @@ func subvolume(t *testing.T, path string) {
 	copy(args.name[:], filepath.Base(path))
 	parent := must.Get(os.Open(filepath.Dir(path)))(t)
 	defer parent.Close()
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, parent.Fd(), create,
-		uintptr(unsafe.Pointer(&args))); errno != 0 {
-		t.Fatalf("make the subvolume %s: %v", path, errno)
-	}
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, parent.Fd(), create, uintptr(unsafe.Pointer(&args)))
+	must.Need(t, errno == 0, "make the subvolume", path, errno)
 	must.Do(t, os.Chown(path, testUID, testUID))
 }
 

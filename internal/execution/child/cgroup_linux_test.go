@@ -33,14 +33,10 @@ func TestGroupHoldsAll(t *testing.T) {
 		c := shell("setsid cat /proc/self/cgroup")
 		c.Cgroup = name
 		run := mustSucceed(t, c)
-		if !strings.HasSuffix(run.Cgroup, "/"+name) || run.CgroupReason != "" ||
-			!strings.Contains(run.Stdout.Text, "0::"+run.Cgroup+"\n") {
-			t.Errorf("got %s", describe(run))
-		}
+		must.Be(t, strings.HasSuffix(run.Cgroup, "/"+name) && run.CgroupReason == "" &&
+			strings.Contains(run.Stdout.Text, "0::"+run.Cgroup+"\n"), describe(run))
 		run, _ = runUntilReady(t, Command{Cgroup: name}, true, everyKind...)
-		if !run.Interrupted || run.Strays < len(everyKind) {
-			t.Errorf("got %s", describe(run))
-		}
+		must.Be(t, run.Interrupted && run.Strays >= len(everyKind), describe(run))
 	}
 }
 
@@ -96,8 +92,7 @@ func TestNoGroup(t *testing.T) {
 	for _, name := range []string{"a/../b", "/"} {
 		c := shell("exit 0")
 		c.Cgroup = name
-		if run := mustSucceed(t, c); run.Cgroup != "" || run.CgroupReason == "" {
-			t.Errorf("%q: got %s", name, describe(run))
-		}
+		run := mustSucceed(t, c)
+		must.Be(t, run.Cgroup == "" && run.CgroupReason != "", name, describe(run))
 	}
 }

@@ -17,9 +17,8 @@ import (
 func TestExitStatus(t *testing.T) {
 	for _, want := range []int{0, 1, 42, 127, 255} {
 		run := mustRun(t, shell(fmt.Sprintf("exit %d", want)))
-		if run.NotStarted != nil || run.Exit == nil || *run.Exit != want || run.Signal != "" {
-			t.Errorf("exit %d: got %s", want, describe(run))
-		}
+		must.Be(t, run.NotStarted == nil && run.Exit != nil && *run.Exit == want && run.Signal == "", "exit",
+			want, describe(run))
 	}
 }
 
@@ -30,9 +29,8 @@ func TestSignalsAreData(t *testing.T) {
 		if name == "RTMIN" {
 			want = "signal 34"
 		}
-		if run.NotStarted != nil || run.Exit != nil || run.Signal != want || run.TimedOut || run.Interrupted {
-			t.Errorf("%s: got %s", name, describe(run))
-		}
+		must.Be(t, run.NotStarted == nil && run.Exit == nil && run.Signal == want && !run.TimedOut &&
+			!run.Interrupted, name, describe(run))
 		must.Equal(t, len(run.Findings) > 0, (name == "KILL"), name, "findings", run.Findings)
 	}
 }
@@ -62,9 +60,7 @@ func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run R
 	}()
 	run = must.Get(Runner{}.Run(ctx, c))(t)
 	writeEnd.Close()
-	if err := <-said; err != nil {
-		t.Fatalf("the part did not get ready: %v: %s", err, describe(run))
-	}
+	must.Do(t, <-said, "the part did not get ready", describe(run))
 	checkGone(t, run)
 	checkDead(t, marker)
 	return run, marker
@@ -72,9 +68,8 @@ func runUntilReady(t *testing.T, c Command, cancel bool, kinds ...string) (run R
 
 func TestCancelEndsAll(t *testing.T) {
 	run, _ := runUntilReady(t, Command{}, true, everyKind...)
-	if !run.Interrupted || run.TimedOut || run.Signal != "SIGKILL" || run.NotStarted != nil {
-		t.Errorf("got %s", describe(run))
-	}
+	must.Be(t, run.Interrupted && !run.TimedOut && run.Signal == "SIGKILL" && run.NotStarted == nil,
+		describe(run))
 	// Each kind but "plain", which may exec at once, has at least its sleep, and the shells
 	// besides.
 	must.Be(t, run.Strays >= len(everyKind), run.Strays, "strays, want at least", len(everyKind))
@@ -83,9 +78,7 @@ func TestCancelEndsAll(t *testing.T) {
 func TestStraysOfAnOrdinaryEnd(t *testing.T) {
 	for _, kind := range everyKind {
 		run, _ := runUntilReady(t, Command{}, false, kind, "leave")
-		if run.Exit == nil || *run.Exit != 7 || run.Interrupted {
-			t.Errorf("%s: got %s", kind, describe(run))
-		}
+		must.Be(t, run.Exit != nil && *run.Exit == 7 && !run.Interrupted, kind, describe(run))
 		must.Be(t, run.Strays >= 1 && len(run.Findings) == 1, kind, run.Strays, "strays, findings",
 			run.Findings)
 	}
@@ -108,9 +101,8 @@ func TestTimeLimit(t *testing.T) {
 		checkDead(t, marker)
 		// On a machine that is busy enough the limit passes while the stage is still at work.
 		early := run.NotStarted != nil && run.NotStarted.Step == "stage"
-		if !run.TimedOut || run.Interrupted || (run.Signal != "SIGKILL" && !early) || run.Exit != nil {
-			t.Errorf("%s: got %s", name, describe(run))
-		}
+		must.Be(t, run.TimedOut && !run.Interrupted && (run.Signal == "SIGKILL" || early) && run.Exit == nil,
+			name, describe(run))
 		must.Be(t, time.Duration(run.WallNS) >= limit, name, "killed after", run.WallNS, "before the limit")
 	}
 }
@@ -119,22 +111,16 @@ func TestCancelledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	run, err := Runner{}.Run(ctx, shell("exit 0"))
-	if err != nil || !run.Interrupted || run.NotStarted == nil || run.PID != 0 {
-		t.Errorf("got %s, %v", describe(run), err)
-	}
+	must.Be(t, err == nil && run.Interrupted && run.NotStarted != nil && run.PID == 0, describe(run), err)
 }
 
 // TestPipeHeldOpen has the output's other end outlive the benchmark, in a process and nowhere at
 // all.
 func TestPipeHeldOpen(t *testing.T) {
 	run := mustSucceed(t, shell("sleep $1 & echo early; (sleep $1 >&2 &) ; echo late", newMarker()))
-	if run.Stdout.Text != "early\nlate\n" || run.Strays != 2 {
-		t.Errorf("got %s", describe(run))
-	}
+	must.Be(t, run.Stdout.Text == "early\nlate\n" && run.Strays == 2, describe(run))
 	run = mustRun(t, shell("exec <&- >&- 2>&-; kill -0 $$ && exit 3"))
-	if run.Exit == nil || *run.Exit != 3 {
-		t.Errorf("closed descriptors: got %s", describe(run))
-	}
+	must.Be(t, run.Exit != nil && *run.Exit == 3, "closed descriptors: got", describe(run))
 }
 
 // TestChain runs a process that repeatedly continues in a new session, faster than krund can look.
@@ -186,9 +172,7 @@ func TestOtherChildrenLive(t *testing.T) {
 	c := part("group", append([]string{marker}, everyKind...)...)
 	c.Env, c.Files = partEnv, []*os.File{writeEnd}
 	run, err := Runner{}.Run(ctx, c)
-	if err != nil || !run.Interrupted {
-		t.Fatalf("%v: %s", err, describe(run))
-	}
+	must.Need(t, err == nil && run.Interrupted, err, describe(run))
 	must.Do(t, <-started)
 	checkDead(t, marker)
 	for _, cmd := range []*exec.Cmd{before, during} {

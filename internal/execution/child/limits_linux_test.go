@@ -32,9 +32,8 @@ func TestLimitsAsSeen(t *testing.T) {
 		"seen", s, "want", soft, "descriptors")
 	run = mustSucceed(t, Command{Path: "/bin/cat", Args: []string{"cat", "/proc/self/limits"}})
 	for _, name := range []string{"Max data size", "Max stack size"} {
-		if got, want := statusLimit(run.Stdout.Text, name), statusLimit(string(out), name); got != want {
-			t.Errorf("unlimited: %s: got %q, want %q", name, got, want)
-		}
+		got, want := statusLimit(run.Stdout.Text, name), statusLimit(string(out), name)
+		must.Equal(t, got, want, "unlimited", name)
 	}
 }
 
@@ -58,10 +57,9 @@ func TestForkBomb(t *testing.T) {
 	c.Limits.Processes = most
 	c.User = User{Name: "bomb", UID: 54321, GID: 54321, Own: true}
 	run := mustRun(t, c)
-	if run.Processes != most || run.Seen.Processes != most || run.Exit == nil || *run.Exit == 0 ||
-		!strings.Contains(run.Stderr.Text, "fork") {
-		t.Errorf("limit %d, seen %d: %s", run.Processes, run.Seen.Processes, describe(run))
-	}
+	must.Be(t, run.Processes == most && run.Seen.Processes == most && run.Exit != nil && *run.Exit != 0 &&
+		strings.Contains(run.Stderr.Text, "fork"), "limit", run.Processes, "seen", run.Seen.Processes,
+		describe(run))
 	must.Be(t, run.Strays != 0 && run.Strays < most, run.Strays,
 		"processes besides the benchmark, want some, but fewer than", most)
 	c.User.Own = false // whose other processes would count, too
@@ -82,10 +80,8 @@ func TestGroupLimit(t *testing.T) {
 		text, err := os.ReadFile(file)
 		must.Be(t, string(text) == want && err == nil, n, text, err)
 	}
-	if err := os.WriteFile(filepath.Join(g.dir, "pids.events"), []byte("max 7\n"), 0o644); err != nil ||
-		g.refusals() != 7 {
-		t.Errorf("%d refusals, %v", g.refusals(), err)
-	}
+	err := os.WriteFile(filepath.Join(g.dir, "pids.events"), []byte("max 7\n"), 0o644)
+	must.Be(t, err == nil && g.refusals() == 7, g.refusals(), "refusals", err)
 }
 
 // TestSmallHeap goes down to limits at which no Go program could live, and where most programs
@@ -94,30 +90,25 @@ func TestSmallHeap(t *testing.T) {
 	c := Command{Path: "/bin/dd", Args: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=64M", "count=1"}}
 	c.Limits.Heap = 16 << 20
 	run := mustRun(t, c)
-	if run.Exit == nil || *run.Exit != 1 || !strings.Contains(run.Stderr.Text, "memory exhausted") {
-		t.Errorf("64 MiB in 16 MiB: got %s", describe(run))
-	}
+	must.Be(t, run.Exit != nil && *run.Exit == 1 && strings.Contains(run.Stderr.Text, "memory exhausted"),
+		"64 MiB in 16 MiB: got", describe(run))
 	c.Args[3] = "bs=1M"
 	mustSucceed(t, c)
 	for _, heap := range []int64{1 << 20, 64 << 10, 4096, 1} {
 		c.Limits.Heap = heap
 		run := mustRun(t, c)
-		if strings.Contains(run.Stderr.Text, "goroutine") ||
-			(run.NotStarted != nil && run.NotStarted.Step != "exec") {
-			t.Errorf("heap of %d bytes: the stage died of it: %s", heap, describe(run))
-		}
-		if run.Exit == nil && run.Signal == "" && run.NotStarted == nil {
-			t.Errorf("heap of %d bytes: no end: %s", heap, describe(run))
-		}
+		must.Be(t, !strings.Contains(run.Stderr.Text, "goroutine") && (run.NotStarted == nil ||
+			run.NotStarted.Step == "exec"), "heap of", heap, "bytes: the stage died of it", describe(run))
+		must.Be(t, run.Exit != nil || run.Signal != "" || run.NotStarted != nil, "heap of", heap,
+			"bytes: no end", describe(run))
 	}
 }
 
 func TestStackOverflow(t *testing.T) {
 	c := shell("f() { f; }; f")
 	c.Limits.Stack = 256 << 10
-	if run := mustRun(t, c); run.Signal != "SIGSEGV" {
-		t.Errorf("got %s", describe(run))
-	}
+	run := mustRun(t, c)
+	must.Equal(t, run.Signal, "SIGSEGV", describe(run))
 }
 
 // TestLimitAboveHardLimit asks for more stack than the daemon's own hard limit allows its
@@ -131,7 +122,6 @@ func TestLimitAboveHardLimit(t *testing.T) {
 	var got Run
 	must.Do(t, json.Unmarshal([]byte(run.Stdout.Text), &got))
 	f := got.NotStarted
-	if f == nil || f.Step != "limits" || f.Errno != "EPERM" || !strings.Contains(f.Text, "ulimit -H") {
-		t.Errorf("got %s", describe(got))
-	}
+	must.Be(t, f != nil && f.Step == "limits" && f.Errno == "EPERM" && strings.Contains(f.Text, "ulimit -H"),
+		describe(got))
 }

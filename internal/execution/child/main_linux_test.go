@@ -75,9 +75,8 @@ func mustRun(t *testing.T, c Command) Run {
 func mustSucceed(t *testing.T, c Command) Run {
 	t.Helper()
 	run := mustRun(t, c)
-	if run.NotStarted != nil || run.Exit == nil || *run.Exit != 0 {
-		t.Fatalf("%v did not end well: %s", c.Args, describe(run))
-	}
+	must.Need(t, run.NotStarted == nil && run.Exit != nil && *run.Exit == 0, c.Args, "did not end well",
+		describe(run))
 	return run
 }
 
@@ -109,9 +108,7 @@ func living(t *testing.T, marker string) []string {
 // checkGone looks for children, dead ones too.
 func checkGone(t *testing.T, run Run) {
 	t.Helper()
-	if !noChildren() {
-		t.Errorf("children are left: %s", describe(run))
-	}
+	must.Be(t, noChildren(), "children are left", describe(run))
 }
 
 func checkDead(t *testing.T, marker string) {

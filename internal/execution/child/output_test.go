@@ -58,10 +58,8 @@ func FuzzHeadTailBuffer(f *testing.F) {
 			k.write(piece)
 		}
 		got := k.output()
-		if got.Bytes != int64(len(text)) || got.Truncated != (len(text) > int(limit)+1) ||
-			!utf8.ValidString(got.Text) {
-			t.Fatalf("limit %d: %+v", int(limit)+1, got)
-		}
+		must.Need(t, got.Bytes == int64(len(text)) && got.Truncated == (len(text) > int(limit)+1) &&
+			utf8.ValidString(got.Text), "limit", int(limit)+1, got)
 		must.Need(t, len(k.head)+len(k.tail) <= int(limit)+1, "keeps", len(k.head), "and", len(k.tail),
 			"bytes of", int(limit)+1)
 		if !got.Truncated {

@@ -45,12 +45,10 @@ func TestExecFailures(t *testing.T) {
 	} {
 		run := mustRun(t, c.Command)
 		f := run.NotStarted
-		if f == nil || f.Step != "exec" || f.Errno != c.errno || !strings.Contains(f.Text, c.hint) {
-			t.Errorf("%s: got %v, want %s and %q: %s", name, f, c.errno, c.hint, describe(run))
-		}
-		if run.Exit != nil || run.Signal != "" || run.TimedOut || run.Stderr.Text != "" {
-			t.Errorf("%s: a failed start looks like an end: %s", name, describe(run))
-		}
+		must.Be(t, f != nil && f.Step == "exec" && f.Errno == c.errno && strings.Contains(f.Text, c.hint),
+			name, f, "want", c.errno, "and", c.hint, describe(run))
+		must.Be(t, run.Exit == nil && run.Signal == "" && !run.TimedOut && run.Stderr.Text == "", name,
+			"a failed start looks like an end", describe(run))
 	}
 }
 
@@ -69,9 +67,8 @@ func TestOtherStartFailures(t *testing.T) {
 	} {
 		c.Path = "/bin/true"
 		run := mustRun(t, c.Command)
-		if f := run.NotStarted; f == nil || f.Step != c.step || f.Errno != c.errno || run.Exit != nil {
-			t.Errorf("%s: got %s", name, describe(run))
-		}
+		f := run.NotStarted
+		must.Be(t, f != nil && f.Step == c.step && f.Errno == c.errno && run.Exit == nil, name, describe(run))
 	}
 }
 
@@ -108,15 +105,13 @@ func TestInherit(t *testing.T) {
 		daemon.Inherit = true // of the test itself: the privileges
 		daemon.Limits.Output = 1 << 20
 		var run Run
-		if outer := mustSucceed(t, daemon); json.Unmarshal([]byte(outer.Stdout.Text), &run) != nil {
-			t.Fatal(describe(outer))
-		}
+		outer := mustSucceed(t, daemon)
+		must.Need(t, json.Unmarshal([]byte(outer.Stdout.Text), &run) == nil, describe(outer))
 		if os.Geteuid() != 0 && !test.inherit {
 			test.nice = 5 // only root may lower it
 		}
-		if run.Stdout.Text != test.want || run.Seen.Policy != test.policy || run.Seen.Nice != test.nice {
-			t.Errorf("inherit %t: %s", test.inherit, describe(run))
-		}
+		must.Be(t, run.Stdout.Text == test.want && run.Seen.Policy == test.policy &&
+			run.Seen.Nice == test.nice, "inherit", test.inherit, describe(run))
 	}
 	c.Inherit, c.Nice = true, 3
 	must.Refused((Runner{}).Run(t.Context(), c))(t, "the priority is to be inherited",
@@ -127,10 +122,8 @@ func TestWithoutRoot(t *testing.T) {
 	c := shell("echo hello; sleep 100000 & exit 3")
 	c.Nice = -20
 	run := asUser(t, c)
-	if run.Exit == nil || *run.Exit != 3 || run.Strays != 1 || run.Stdout.Text != "hello\n" ||
-		run.Seen.Nice != 0 {
-		t.Errorf("got %s", describe(run))
-	}
+	must.Be(t, run.Exit != nil && *run.Exit == 3 && run.Strays == 1 && run.Stdout.Text == "hello\n" &&
+		run.Seen.Nice == 0, describe(run))
 	must.Be(t, len(run.Findings) != 0 && strings.Contains(run.Findings[0], "nice -20: permission denied"),
 		"findings", run.Findings)
 	c.Nice, c.Cgroup = 0, "krund-test"
@@ -168,16 +161,14 @@ func TestUser(t *testing.T) {
 	must.Be(t, s.UID == 65534 && s.GID == 65533 && slices.Equal(s.Groups, []int{17, 1234}), "seen", s)
 	c.Dir = secret
 	run = mustRun(t, c)
-	if f := run.NotStarted; f == nil || f.Step != "directory" || f.Errno != "EACCES" ||
-		!strings.Contains(f.Text, "nobody") {
-		t.Errorf("unreadable directory: got %s", describe(run))
-	}
+	f := run.NotStarted
+	must.Be(t, f != nil && f.Step == "directory" && f.Errno == "EACCES" && strings.Contains(f.Text, "nobody"),
+		"unreadable directory: got", describe(run))
 	c.Dir, c.Path = "/", filepath.Join(secret, "program")
 	run = mustRun(t, c)
-	if f := run.NotStarted; f == nil || f.Errno != "EACCES" ||
-		!strings.Contains(f.Text, "every directory on the way") {
-		t.Errorf("program in an unreadable directory: got %s", describe(run))
-	}
+	f = run.NotStarted
+	must.Be(t, f != nil && f.Errno == "EACCES" && strings.Contains(f.Text, "every directory on the way"),
+		"program in an unreadable directory: got", describe(run))
 }
 
 // statusLine returns a line of /proc/PID/status with single spaces.
@@ -290,9 +281,8 @@ func TestPriorityAndProcessors(t *testing.T) {
 	must.Be(t, s.Nice == 7 && s.Policy == "SCHED_OTHER" && slices.Equal(s.CPUs, []int{0}), "seen", s)
 	if os.Geteuid() == 0 {
 		c.Nice = -20
-		if run := mustRun(t, c); run.Seen.Nice != -20 || !strings.HasPrefix(run.Stdout.Text, "-20 0\n") {
-			t.Errorf("got %s", describe(run))
-		}
+		run := mustRun(t, c)
+		must.Be(t, run.Seen.Nice == -20 && strings.HasPrefix(run.Stdout.Text, "-20 0\n"), describe(run))
 	}
 }
 
@@ -340,9 +330,8 @@ func TestWrongCommands(t *testing.T) {
 		"limit":         {Path: "/bin/true", Limits: Limits{Heap: -1}},
 		"no file":       {Path: "/bin/true", Files: []*os.File{nil}},
 	} {
-		if run, err := (Runner{}).Run(t.Context(), c); err == nil {
-			t.Errorf("%s: got %s", name, describe(run))
-		}
+		run, err := (Runner{}).Run(t.Context(), c)
+		must.Be(t, err != nil, name, describe(run))
 	}
 	_, err := Runner{}.Run(t.Context(), Command{Path: "sh", Nice: 40})
 	must.Be(t, err != nil && strings.Contains(err.Error(), "nice 40") &&

@@ -88,8 +88,7 @@ func TestWhatNeighboursDid(t *testing.T) {
 	for i := range 30 {
 		many[i] = thread{name: "t", kernel: true, used: used(i, 1)}
 	}
-	if got := kernelActivity(nil, many, nil); len(got.Busiest) != mostBusy ||
-		got.Busiest[0].CPUNS != 29*time.Millisecond.Nanoseconds() || got.All.Runs != 30 {
-		t.Errorf("of many %+v", got)
-	}
+	got := kernelActivity(nil, many, nil)
+	must.Be(t, len(got.Busiest) == mostBusy && got.Busiest[0].CPUNS == 29*time.Millisecond.Nanoseconds() &&
+		got.All.Runs == 30, "of many", got)
 }

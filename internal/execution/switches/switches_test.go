@@ -128,12 +128,10 @@ func TestOthers(t *testing.T) {
 	l := newLog([]int{0, 1, 2}, []ring{{story, false}, second, third}, names, 70)
 	want := []Run{{300, 1, "cc1", 3, 5}, {200, 0, "bench", 40, 5}, {17, 0, "ksoftirqd/0", 45, 2},
 		{500, 2, "", 50, 0}, {300, 0, "cc1", 60, 10}}
-	if got, more := l.Others([]int{100}, 0, 99, 5); !slices.Equal(got, want) || more != 0 {
-		t.Errorf("%+v, %d more", got, more)
-	}
-	if got, more := l.Others([]int{100}, 9, 50, 1); !slices.Equal(got, want[1:2]) || more != 2 {
-		t.Errorf("from 9 to 50: %+v, %d more", got, more)
-	}
+	got, more := l.Others([]int{100}, 0, 99, 5)
+	must.Be(t, slices.Equal(got, want) && more == 0, got, more, "more")
+	got, more = l.Others([]int{100}, 9, 50, 1)
+	must.Be(t, slices.Equal(got, want[1:2]) && more == 2, "from 9 to 50", got, more, "more")
 	must.Equal(t, l.Full, 50, "full at", "want 50, the last record of CPU 2")
 	tasks := []Task{{300, "cc1", 15, 2}, {200, "bench", 5, 1}, {17, "ksoftirqd/0", 2, 1}, {500, "", 0, 1}}
 	must.EqualList(t, Sum(want), tasks, "sum")

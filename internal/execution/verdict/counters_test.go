@@ -189,12 +189,10 @@ func TestSuggest(t *testing.T) {
 	got := must.Get(Suggest(idle, busy))(t)
 	must.Be(t, got.Tolerance == 0.03 && math.Abs(got.BusyThreshold-math.Sqrt(4e5*3.6e9)) <= 1, got,
 		"want 1.5 times the 2% seen, and the geometric mean of 4e5 and 3.6e9")
-	if j := JudgeCounters(busy, got); len(j.Reasons()) > 0 {
-		t.Errorf("the busy calibration run itself is refused: %q", j.Reasons())
-	}
-	if j := JudgeCounters(idle, got); len(j.Reasons()) > 0 {
-		t.Errorf("the idle calibration run itself is refused: %q", j.Reasons())
-	}
+	j := JudgeCounters(busy, got)
+	must.Be(t, len(j.Reasons()) == 0, "the busy calibration run itself is refused", j.Reasons())
+	j = JudgeCounters(idle, got)
+	must.Be(t, len(j.Reasons()) == 0, "the idle calibration run itself is refused", j.Reasons())
 	_, err := Suggest(busy, busy)
 	must.Fail(t, err, ErrOverlap, "error", "want ErrOverlap")
 	_, err = Suggest(CounterRun{}, busy)

@@ -106,9 +106,8 @@ func TestBundle(t *testing.T) {
 	must.Equal(t, cfg.Experiment.Shard, (config.Shard{Index: 2, Count: 3}), "shard")
 	for name, mode := range map[string]fs.FileMode{"bin/own": 0o755, "etc/x.toml": 0o644,
 		"benchmarks/x/link.so": 0o644, "benchmarks/x": 0o755 | fs.ModeDir} {
-		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode() != mode {
-			t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, mode)
-		}
+		info, err := os.Lstat(filepath.Join(dir, name))
+		must.Be(t, err == nil && info.Mode() == mode, name, info.Mode(), err, "want", mode)
 	}
 	_, err = os.Stat(filepath.Join(dir, "leftover"))
 	must.Fail(t, err, fs.ErrNotExist, "a file of an earlier attempt was kept")

@@ -65,10 +65,9 @@ func TestTrusted(t *testing.T) {
 			must.Be(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
 				test.name, "reboot", reboot, err, "want", want)
 		}
-		if parsed, err := Parse(path, []byte(minimal), "host", known()); err != nil ||
-			parsed.Trusted(RebootHardware) != nil {
-			t.Errorf("%s: a text without a file: %v, %v", test.name, err, parsed.Trusted(RebootHardware))
-		}
+		parsed, err := Parse(path, []byte(minimal), "host", known())
+		must.Be(t, err == nil && parsed.Trusted(RebootHardware) == nil, test.name, "a text without a file",
+			err, parsed.Trusted(RebootHardware))
 	}
 }
 

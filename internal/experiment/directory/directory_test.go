@@ -208,10 +208,9 @@ func TestLockOpening(t *testing.T) {
 		must.Be(t, errors.Is(err, reason) && strings.Contains(err.Error(), want), reason, "got", err)
 	}
 	f := Directory{fsys: noLocks{crashfs.New(dir)}, dir: dir}
-	if _, err := f.Lock(1, "a"); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(),
-		"does not support locks") {
-		t.Errorf("no locks: %v", err)
-	}
+	_, err := f.Lock(1, "a")
+	must.Be(t, errors.Is(err, errors.ErrUnsupported) &&
+		strings.Contains(err.Error(), "does not support locks"), "no locks", err)
 }
 
 // noLocks is a file system whose files cannot be locked.

@@ -29,10 +29,8 @@ func TestRunsWhatWasJudged(t *testing.T) {
 	replace := func(v trust.Verdict) error { return errors.Join(v.RootOnly(), os.Rename(evil, path)) }
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: replace})
 	must.Be(t, err == nil && out == "good\n", "printed", out, err)
-	if out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"},
-		Trust: trust.Verdict.RootOnly}); err != nil || out != "evil\n" {
-		t.Errorf("afterwards: printed %q, %v", out, err)
-	}
+	out, err = Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: trust.Verdict.RootOnly})
+	must.Be(t, err == nil && out == "evil\n", "afterwards: printed", out, err)
 }
 
 // TestDistrustedProgram: nothing runs that others could have changed, or that is no absolute path.
@@ -42,10 +40,8 @@ func TestDistrustedProgram(t *testing.T) {
 	out, err := Run(t.Context(), Cmd{Argv: []string{path, "good"}, Trust: trust.Verdict.OneOwner})
 	must.Be(t, err != nil && out == "" && strings.Contains(err.Error(), "can be changed by others"),
 		"printed", out, err)
-	if out, err := Run(t.Context(), Cmd{Argv: []string{"echo", "good"},
-		Trust: trust.Verdict.OneOwner}); err == nil {
-		t.Errorf("a bare name printed %q", out)
-	}
+	out, err = Run(t.Context(), Cmd{Argv: []string{"echo", "good"}, Trust: trust.Verdict.OneOwner})
+	must.Be(t, err != nil, "a bare name printed", out)
 }
 
 // TestScriptKeepsItsName: a script finds the files beside it by its own path.

@@ -66,12 +66,8 @@ func TestCPUsPrint(t *testing.T) {
 		{CPUs{0, 32, 95}, "0,32,95", "80000000,00000001,00000001"},
 	}
 	for _, tt := range tests {
-		if got := tt.set.String(); got != tt.list {
-			t.Errorf("%v prints as %q, want %q", []int(tt.set), got, tt.list)
-		}
-		if got := tt.set.Mask(); got != tt.mask {
-			t.Errorf("mask of %v is %q, want %q", []int(tt.set), got, tt.mask)
-		}
+		must.Equal(t, tt.set.String(), tt.list, []int(tt.set), "prints as")
+		must.Equal(t, tt.set.Mask(), tt.mask, "mask of", []int(tt.set))
 	}
 }
 

@@ -77,12 +77,10 @@ func TestCPUsOfKinds(t *testing.T) {
 		online := must.Get(ParseCPUList(c.online))(t)
 		all := must.Get(h.Online())(t)
 		cpus, err := h.BenchmarkCPUs(c.list, online)
-		if h.FastCPUs().String() != c.fast || h.PrimaryThreads(all).String() != c.primary ||
-			cpus.String() != c.cpus || (err == nil) != (c.failed == "") ||
-			err != nil && !strings.Contains(err.Error(), c.failed) {
-			t.Errorf("%+v: fast %s, primary %s, benchmark %s, %v", c, h.FastCPUs(), h.PrimaryThreads(all),
-				cpus, err)
-		}
+		must.Be(t, h.FastCPUs().String() == c.fast && h.PrimaryThreads(all).String() == c.primary &&
+			cpus.String() == c.cpus && (err == nil) == (c.failed == "") && (err == nil ||
+			strings.Contains(err.Error(), c.failed)), c, "fast", h.FastCPUs(), "primary",
+			h.PrimaryThreads(all), "benchmark", cpus, err)
 	}
 	// big.LITTLE: drivers/base/arch_topology.c, cpu_capacity
 	for _, c := range []struct{ capacities, want string }{

@@ -59,9 +59,8 @@ func TestParseSpin(t *testing.T) {
 		"a CPU that cannot be": "cpu 9999 1 1 1\n", "negative": "cpu 1 10 1 -5\n",
 		"too many": strings.Repeat("gap 1 1 1 1\n", mostGaps+1) + "cpu 1 1 1 1\n",
 	} {
-		if _, _, err := parseSpin(text); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		_, _, err := parseSpin(text)
+		must.Be(t, err != nil, name, "no error")
 	}
 }
 

@@ -143,10 +143,8 @@ Architecture: amd64
 Version: 12.4`
 
 func TestPackages(t *testing.T) {
-	if got, want := parseDpkg(dpkgStatus), []string{"zlib1g 1:1.2.13.dfsg-1 amd64",
-		"base-files 12.4 amd64"}; !slices.Equal(got, want) {
-		t.Errorf("dpkg: %q, want %q", got, want)
-	}
+	got, want := parseDpkg(dpkgStatus), []string{"zlib1g 1:1.2.13.dfsg-1 amd64", "base-files 12.4 amd64"}
+	must.Be(t, slices.Equal(got, want), "dpkg", got, "want", want)
 	if got, want := parseApk("C:Q1x\nP:musl\nV:1.2.4-r2\nA:x86_64\n\nP:busybox\nV:1.36.1-r5\n\nV:9\n"),
 		[]string{"musl 1.2.4-r2", "busybox 1.36.1-r5"}; !slices.Equal(got, want) {
 		t.Errorf("apk: %q, want %q", got, want)

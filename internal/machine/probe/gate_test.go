@@ -153,17 +153,13 @@ func TestGateWithTransientSensorErrors(t *testing.T) {
 	must.Be(t, err == nil && len(r.Remarks) == 0 && r.Waited == 3*pollPause, r, err)
 	clock = &fakeClock{}
 	s = &series{readings: [][]results.Temperature{nil}, clock: clock}
-	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40),
-		study()); !errors.Is(err, ErrNoSensors) || r.Waited != (blindLooks-1)*pollPause {
-		t.Errorf("%+v, %v", r, err)
-	}
+	r, err = (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), study())
+	must.Be(t, errors.Is(err, ErrNoSensors) && r.Waited == (blindLooks-1)*pollPause, r, err)
 	clock = &fakeClock{}
 	other := study()
 	other.Sensors = []string{"x"}
-	if r, err := (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40),
-		other); !errors.Is(err, ErrNoSensors) || r.Waited != 0 {
-		t.Errorf("none of the base counts: %+v, %v", r, err)
-	}
+	r, err = (Gate{Clock: clock, Read: s.read, Demand: true}).Wait(t.Context(), at(40), other)
+	must.Be(t, errors.Is(err, ErrNoSensors) && r.Waited == 0, "none of the base counts", r, err)
 }
 
 func TestGateEndsWithItsContext(t *testing.T) {

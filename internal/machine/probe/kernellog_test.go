@@ -100,10 +100,8 @@ func TestKmsg(t *testing.T) {
 	drain := func(step, want string, wantLost uint64, wantSome bool) {
 		t.Helper()
 		lines, lost, some, err := k.Drain(t.Context())
-		if err != nil || texts(lines) != want || lost != wantLost || some != wantSome {
-			t.Errorf("%s: %q, lost %d, %t, %v; want %q, %d, %t", step, texts(lines), lost, some, err, want,
-				wantLost, wantSome)
-		}
+		must.Be(t, err == nil && texts(lines) == want && lost == wantLost && some == wantSome, step,
+			texts(lines), "lost", lost, some, err, "want", want, wantLost, wantSome)
 	}
 	drain("nothing new", "", 0, false)
 	device.say(rec(9, "a"), rec(10, "b"))
@@ -126,9 +124,7 @@ func TestKmsgLostBeforeTheFirst(t *testing.T) {
 	k := must.Get(newKmsg(device))(t)
 	device.say(errOverwritten, rec(100, "a"))
 	lines, lost, some, err := k.Drain(t.Context())
-	if err != nil || texts(lines) != "a" || lost != 0 || !some {
-		t.Errorf("%q, lost %d, %t, %v", texts(lines), lost, some, err)
-	}
+	must.Be(t, err == nil && texts(lines) == "a" && lost == 0 && some, texts(lines), "lost", lost, some, err)
 }
 
 func TestAfterSortsAndReadsTwice(t *testing.T) {
@@ -219,9 +215,8 @@ func TestDmesg(t *testing.T) {
 	d := must.Get(newDmesg(t.Context(), commands))(t)
 	commands["dmesg"] += "em0: watchdog timeout -- resetting\n"
 	lines, _, some, err := d.Drain(t.Context())
-	if err != nil || texts(lines) != "em0: watchdog timeout -- resetting" || some {
-		t.Errorf("%q, %t, %v", texts(lines), some, err)
-	}
+	must.Be(t, err == nil && texts(lines) == "em0: watchdog timeout -- resetting" && !some, texts(lines),
+		some, err)
 	if lines, _, _, err := d.Drain(t.Context()); err != nil || len(lines) != 0 {
 		t.Errorf("again: %q, %v", texts(lines), err)
 	}
@@ -257,8 +252,7 @@ func FuzzNewLines(f *testing.F) {
 		drop = min(max(drop, 0), max(len(old)-1, 0))
 		fresh, lost := newLines(old, all[drop:])
 		must.Be(t, len(old) == 0 || drop >= len(old) || !lost, "lost though", len(old)-drop, "lines are left")
-		if len(fresh) > len(splitLines(added))+drop {
-			t.Errorf("%d lines are new, of %d", len(fresh), len(splitLines(added)))
-		}
+		must.Be(t, len(fresh) <= len(splitLines(added))+drop, len(fresh), "lines are new, of",
+			len(splitLines(added)))
 	})
 }

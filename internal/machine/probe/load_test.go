@@ -61,10 +61,9 @@ func TestActivity(t *testing.T) {
 		{Kind: "interrupt", Name: "LOC Local timer interrupts", Count: 3e6}}
 	must.EqualList(t, l.Interrupts, want, "interrupts", "those of CPU 1")
 	nothing := ReadActivity(host.Host{Root: sysroot.New(t.TempDir())}, time.Unix(100, 0), 0)
-	if l := nothing.Since(nothing, 1, nil); l.BusyNS != nil || l.OthersNS != nil || l.LoadMilli != nil ||
-		len(l.Pressure) > 0 || l.Interrupts != nil {
-		t.Errorf("unknown: %+v", l)
-	}
+	l = nothing.Since(nothing, 1, nil)
+	must.Be(t, l.BusyNS == nil && l.OthersNS == nil && l.LoadMilli == nil && len(l.Pressure) == 0 &&
+		l.Interrupts == nil, "unknown", l)
 }
 
 func TestBusy(t *testing.T) {

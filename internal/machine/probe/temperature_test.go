@@ -40,9 +40,8 @@ func TestTemperaturesOfEachMachine(t *testing.T) {
 	for name, want := range tests {
 		m, _ := machine(t, name)
 		got := hwmonTemperatures(m.Root)
-		if !slices.Equal(shown(got), want) || len(got.Remarks) != 0 {
-			t.Errorf("%s: %q, remarks %q; want %q", name, shown(got), got.Remarks, want)
-		}
+		must.Be(t, slices.Equal(shown(got), want) && len(got.Remarks) == 0, name, shown(got), "remarks",
+			got.Remarks, "want", want)
 	}
 }
 
@@ -100,10 +99,8 @@ func TestNamelessAndDoubleSensors(t *testing.T) {
 	got := hwmonTemperatures(m.Root)
 	// There is not even a device to distinguish them.
 	want := []string{"unnamed@class/temp1#1 2.0 C", "unnamed@class/temp1#2 11.0 C"}
-	if len(got.Readings) != 2 || got.Readings[0].Sensor == got.Readings[1].Sensor ||
-		got.Readings[0].MilliC != 2000 {
-		t.Errorf("%q, want something like %q", shown(got), want)
-	}
+	must.Be(t, len(got.Readings) == 2 && got.Readings[0].Sensor != got.Readings[1].Sensor &&
+		got.Readings[0].MilliC == 2000, shown(got), "want something like", want)
 	for _, r := range got.Readings {
 		must.Be(t, strings.HasPrefix(r.Sensor, "unnamed@") && !strings.ContainsAny(r.Sensor, " =\n"), "name",
 			r.Sensor)
@@ -176,10 +173,9 @@ hw.sensors.acpibat0.volt0=11.10 VDC (voltage)
 }
 
 func TestSysctlTemperatures(t *testing.T) {
-	if got := sysctlTemperatures(t.Context(), scripted{"sysctl hw.sensors": "hw.sensors.cpu0.temp0=45.00 " +
-		"degC\n"}); len(got.Readings) != 1 {
-		t.Errorf("%+v", got)
-	}
+	got := sysctlTemperatures(t.Context(),
+		scripted{"sysctl hw.sensors": "hw.sensors.cpu0.temp0=45.00 " + "degC\n"})
+	must.Equal(t, len(got.Readings), 1, got)
 	for _, c := range []host.Commands{nil, scripted{}} {
 		got := sysctlTemperatures(t.Context(), c)
 		must.Be(t, len(got.Readings) == 0 && len(got.Remarks) == 1, got)

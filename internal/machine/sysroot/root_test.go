@@ -48,9 +48,8 @@ func TestRead(t *testing.T) {
 	must.Fail(t, err, fs.ErrNotExist, "missing file", "want fs.ErrNotExist")
 	must.Be(t, !strings.Contains(err.Error(), r.Path("/")), err,
 		"names the directory of the test instead of the kernel's path")
-	if _, err := r.Read("/sys"); !errors.Is(err, syscall.EISDIR) {
-		t.Errorf("directory: %v, want EISDIR", err)
-	}
+	_, err = r.Read("/sys")
+	must.Be(t, errors.Is(err, syscall.EISDIR), "directory", err, "want EISDIR")
 }
 
 func TestNamesStayBelowTheRoot(t *testing.T) {
@@ -75,19 +74,15 @@ func TestGlobIsNatural(t *testing.T) {
 	r := tree(t, map[string]string{"sys/cpu10/online": "", "sys/cpu9/online": "", "sys/cpu0/x": "",
 		"sys/cpufreq/online": ""})
 	got, err := r.Glob("/sys/cpu[0-9]*/online")
-	if want := []string{"/sys/cpu9/online", "/sys/cpu10/online"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("Glob = %v, %v; want %v", got, err, want)
-	}
-	if got, err := r.Glob("/sys/none*"); err != nil || len(got) != 0 {
-		t.Errorf("Glob without a match = %v, %v", got, err)
-	}
+	want := []string{"/sys/cpu9/online", "/sys/cpu10/online"}
+	must.Be(t, err == nil && slices.Equal(got, want), "Glob", got, err, "want", want)
+	got, err = r.Glob("/sys/none*")
+	must.Be(t, err == nil && len(got) == 0, "Glob without a match", got, err)
 	must.Refused(r.Glob("/sys/["))(t, "", "malformed pattern gave no error")
-	if got, want := r.List("/sys"), []string{"cpu0", "cpu9", "cpu10", "cpufreq"}; !slices.Equal(got, want) {
-		t.Errorf("List = %v, want %v", got, want)
-	}
-	if got := r.List("/none"); got != nil {
-		t.Errorf("List of a missing directory = %v", got)
-	}
+	got, want = r.List("/sys"), []string{"cpu0", "cpu9", "cpu10", "cpufreq"}
+	must.Be(t, slices.Equal(got, want), "List", got, "want", want)
+	got = r.List("/none")
+	must.Be(t, got == nil, "List of a missing directory", got)
 }
 
 func TestGlobInADirectoryWithMetacharacters(t *testing.T) {
@@ -102,17 +97,12 @@ func TestLinks(t *testing.T) {
 	must.Do(t, os.MkdirAll(r.Path("/sys/class/hwmon"), 0o755))
 	must.Do(t, os.Symlink("../../devices/platform/coretemp.0/hwmon/hwmon2",
 		r.Path("/sys/class/hwmon/hwmon2")))
-	if got, err := r.ReadLink(
-		"/sys/class/hwmon/hwmon2"); got != "../../devices/platform/coretemp.0/hwmon/hwmon2" || err != nil {
-		t.Errorf("ReadLink = %q, %v", got, err)
-	}
-	if got, err := r.Resolve(
-		"/sys/class/hwmon/hwmon2"); got != "/sys/devices/platform/coretemp.0/hwmon/hwmon2" || err != nil {
-		t.Errorf("Resolve = %q, %v", got, err)
-	}
-	if _, err := r.ReadLink("/sys/class/hwmon/none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing link: %v", err)
-	}
+	got, err := r.ReadLink("/sys/class/hwmon/hwmon2")
+	must.Be(t, got == "../../devices/platform/coretemp.0/hwmon/hwmon2" && err == nil, "ReadLink", got, err)
+	got, err = r.Resolve("/sys/class/hwmon/hwmon2")
+	must.Be(t, got == "/sys/devices/platform/coretemp.0/hwmon/hwmon2" && err == nil, "Resolve", got, err)
+	_, err = r.ReadLink("/sys/class/hwmon/none")
+	must.Be(t, errors.Is(err, fs.ErrNotExist), "missing link", err)
 }
 
 // TestCompareIsATotalOrder checks the properties that sorting relies on, for names that differ in
@@ -122,9 +112,8 @@ func TestCompareIsATotalOrder(t *testing.T) {
 		"9", "99999999999999999999999", "a99999999999999999999999"}
 	for _, a := range names {
 		for _, b := range names {
-			if (Compare(a, b) < 0) != (Compare(b, a) > 0) || (Compare(a, b) == 0) != (a == b) {
-				t.Errorf("Compare(%q, %q) = %d, mirrored %d", a, b, Compare(a, b), Compare(b, a))
-			}
+			must.Be(t, (Compare(a, b) < 0) == (Compare(b, a) > 0) && (Compare(a, b) == 0) == (a == b),
+				"Compare", a, b, Compare(a, b), "mirrored", Compare(b, a))
 			for _, c := range names {
 				must.Be(t, Compare(a, b) >= 0 || Compare(b, c) >= 0 || Compare(a, c) < 0, a, "<", b, "<", c,
 					"yet not", a, "<", c)
@@ -138,8 +127,7 @@ func FuzzCompare(f *testing.F) {
 	f.Add("cpu2", "cpu10")
 	f.Add("a00", "a0")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if (Compare(a, b) < 0) != (Compare(b, a) > 0) || (Compare(a, b) == 0) != (a == b) {
-			t.Errorf("Compare(%q, %q) = %d, mirrored %d", a, b, Compare(a, b), Compare(b, a))
-		}
+		must.Be(t, (Compare(a, b) < 0) == (Compare(b, a) > 0) && (Compare(a, b) == 0) == (a == b), "Compare",
+			a, b, Compare(a, b), "mirrored", Compare(b, a))
 	})
 }
