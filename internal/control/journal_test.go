@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 
-	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/experiment/config/setting"
 	"krund/rig/must"
@@ -145,30 +144,6 @@ func TestOpenJournalErrors(t *testing.T) {
 	must.Be(t, err == nil && pending == nil, "no journal", pending, err)
 }
 
-// TestJournalOnTheRealFileSystem runs one session on files.
-func TestJournalOnTheRealFileSystem(t *testing.T) {
-	m, k := fakeMachine(t, "arm64")
-	before := state(t, m, k)
-	path := filepath.Join(t.TempDir(), "journal")
-	j := must.Get(OpenJournal(durable.OS(), path, m.Boot, epoch))(t)
-	_, _, problems := ApplyAll(t.Context(), m, everything(), j)
-	must.Need(t, len(problems) == 0, problems)
-	pending, err := ReadJournal(durable.OS(), path)
-	must.Be(t, err == nil && len(pending) >= 10 && pending[0].Got != "", "pending", pending, err)
-	must.Do(t, j.Close())
-	j = must.Get(OpenJournal(durable.OS(), path, m.Boot, epoch))(t)
-	must.Get(m.release(latencyFile))(t)
-	report := must.Get(Restore(t.Context(), m, j))(t)
-	sameTree(t, state(t, m, k), before)
-	var out strings.Builder
-	if err := report.Print(&out); err != nil ||
-		!strings.Contains(out.String(), "restored  perf_rate: "+
-			"/proc/sys/kernel/perf_event_max_sample_rate = 100000\n") {
-		t.Errorf("report: %v\n%s", err, out.String())
-	}
-	must.Do(t, j.Close())
-}
-
 func TestReportPrint(t *testing.T) {
 	r := RestoreReport{
 		{Control: "a", Target: "/a", Value: "1", Outcome: Restored},
@@ -191,21 +166,4 @@ already   e: /e = 5
 	out.Reset()
 	err = (RestoreReport{}).Print(&out)
 	must.Be(t, err == nil && out.String() == "nothing to restore\n", err, out.String())
-}
-
-func FuzzParseJournal(f *testing.F) {
-	data := must.Get(encodeJournal(sample()))(f)
-	f.Add(data)
-	f.Add(data[:len(data)/2])
-	f.Add([]byte("00000000 {}\n"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := parseJournal(data)
-		if err != nil {
-			return
-		}
-		again := must.Get(encodeJournal(text.entries))(t)
-		back, err := parseJournal(again)
-		must.Be(t, err == nil && !back.torn && len(back.damage) == 0 &&
-			reflect.DeepEqual(back.entries, text.entries), "read", text.entries, "wrote it, read", back, err)
-	})
 }
