@@ -257,8 +257,7 @@ func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
 	fsys := damaged(t, s, cfg)
 	ran := 0
 	s.outcome = func(j execution.Job, boot int) execution.Measured { ran++; return good(j, boot) }
-	fsys, err := s.lifetime(cfg, fsys, 10,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+	fsys, err := s.lifetime(cfg, fsys, 10, rebooted)
 	must.Do(t, errors.Join(err, audit(fsys, cfg, nil)))
 	must.Be(t, ran == 3 && strings.Contains(s.log.String(), `slots="[0 1]"`), ran,
 		"executions, want 3 after the first; log", s.log.String())
@@ -289,8 +288,7 @@ func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
 		}
 		fsys.Heal()
 		s.boot++
-		fsys, err = s.lifetime(cfg, fsys, 10,
-			func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+		fsys, err = s.lifetime(cfg, fsys, 10, rebooted)
 		must.Do(t, errors.Join(err, audit(fsys, cfg, nil)), "fault in operation", op)
 	}
 	must.Be(t, stopped >= 5, last, "faults", stopped, "prevented the repair")

@@ -68,8 +68,7 @@ func TestTheNextBootIsAskedForBeforeAnythingCanFail(t *testing.T) {
 	must.Need(t, ending == Rebooting && loader.asked, "ending", ending, "asked", loader.asked)
 	must.Be(t, s.before("ask", "settle 10s of 3m0s", "apply", "run", "reboot"), s.events)
 	s.boot++
-	must.Get(s.lifetime(cfg, fsys, 10,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+	must.Get(s.lifetime(cfg, fsys, 10, rebooted))(t)
 	must.Be(t, !loader.asked && s.retired, "at the end: asked", loader.asked, "retired", s.retired)
 }
 

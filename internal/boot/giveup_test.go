@@ -50,8 +50,7 @@ func TestGiveUp(t *testing.T) {
 				c.more += "\nreboot = \"none\""
 			}
 			cfg := parse(t, experimentText("executions = 5\nattempts = 1\n"+c.more))
-			fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20,
-				func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+			fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20, rebooted))(t)
 			must.Equal(t, flags(t, fsys), c.want)
 			must.Equal(t, strings.Contains(s.log.String(), "a key is given up"), strings.Contains(c.want,
 				"S"))

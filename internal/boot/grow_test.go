@@ -60,8 +60,7 @@ func TestAnExperimentGrows(t *testing.T) {
 					}
 				}
 				run := func(cfg *config.Config) *crashfs.FS {
-					last := must.Get(s.lifetime(cfg, fsys, 30,
-						func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+					last := must.Get(s.lifetime(cfg, fsys, 30, rebooted))(t)
 					s.outcome = good
 					return last
 				}
@@ -77,8 +76,7 @@ func TestAnExperimentGrows(t *testing.T) {
 				must.Do(t, audit(fsys, larger, nil))
 				must.Equal(t, problemsOf(t, larger, fsys), "", "problems")
 				fresh := crashfs.New("/lab")
-				fresh = must.Get(newSimulated(t).lifetime(larger, fresh, 60,
-					func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+				fresh = must.Get(newSimulated(t).lifetime(larger, fresh, 60, rebooted))(t)
 				got, editions := measuredIn(t, fsys)
 				want, _ := measuredIn(t, fresh)
 				must.Be(t, maps.Equal(got, want), got, "planned so from the start", want)

@@ -49,8 +49,7 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 		"reboots", fsys.Ops()-ops, "operations on the disk")
 	must.Get(f.Withdraw(directory.Hold))(t)
 	s.boot++
-	fsys = must.Get(s.lifetime(cfg, fsys, 10,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+	fsys = must.Get(s.lifetime(cfg, fsys, 10, rebooted))(t)
 	must.Do(t, audit(fsys, cfg, nil))
 }
 
@@ -104,8 +103,7 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 			must.Be(t, slices.Contains(s.mails, "stopped"), "no notification", s.mails)
 			s.during = nil // and the next start continues
 			s.boot++
-			fsys, err = s.lifetime(cfg, fsys, 10,
-				func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) })
+			fsys, err = s.lifetime(cfg, fsys, 10, rebooted)
 			if err == nil {
 				err = audit(fsys, cfg, nil)
 			}

@@ -31,8 +31,7 @@ func withFailures(t *testing.T, cfg *config.Config) (*simulated, *crashfs.FS) {
 		}
 		return good(j, boot)
 	}
-	fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+	fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20, rebooted))(t)
 	got := flags(t, fsys)
 	must.Need(t, got == "CECE", "slots", got, "want CECE")
 	return s, fsys
@@ -130,8 +129,7 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 	}
 	s := newSimulated(t)
 	s.boot = boot
-	fsys = must.Get(s.lifetime(cfg, fsys, 20,
-		func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }))(t)
+	fsys = must.Get(s.lifetime(cfg, fsys, 20, rebooted))(t)
 	got := flags(t, fsys)
 	must.Need(t, got == "CCCC" || cut && got == "CECE", "slots", got)
 	for _, name := range []results.Name{{Slot: 1, Attempt: 1}, {Slot: 3, Attempt: 1}} {
@@ -188,7 +186,7 @@ func TestRerunHasNewAttempts(t *testing.T) {
 	cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \"hardware\""))
 	s := newSimulated(t)
 	s.outcome = failed
-	reboot := func(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }
+	reboot := rebooted
 	fsys := must.Get(s.lifetime(cfg, crashfs.New("/lab"), 20, reboot))(t)
 	d, err := directory.Open(fsys, dir)
 	if err == nil {

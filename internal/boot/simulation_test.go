@@ -317,6 +317,9 @@ func (s *simulated) start(cfg *config.Config, fsys *crashfs.FS) (Ending, error) 
 	return ending, err
 }
 
+// rebooted is the disk after a restart that lost what was not synced.
+func rebooted(old *crashfs.FS) *crashfs.FS { return old.Reboot(crashfs.Nothing) }
+
 // lifetime starts krund again and again, as a machine's boots or a person would, until the
 // experiment ends or boots are used up. Between two starts the disk becomes what next makes of it.
 func (s *simulated) lifetime(cfg *config.Config, fsys *crashfs.FS, boots int,
