@@ -74,8 +74,7 @@ func needsRecovery(image string) (bool, error) {
 
 func replayJournal(ctx context.Context, image string) error {
 	out, err := exec.CommandContext(ctx, "e2fsck", "-y", "-E", "journal_only", image).CombinedOutput()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() == 1 {
+	if exit, is := errors.AsType[*exec.ExitError](err); is && exit.ExitCode() == 1 {
 		return nil // 1: it changed something, as requested
 	}
 	if err != nil {

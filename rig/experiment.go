@@ -70,12 +70,7 @@ func ReadExperiment(dir string) (*Experiment, error) {
 
 // Finished reports whether no slot is outstanding.
 func (e *Experiment) Finished() bool {
-	for _, slot := range e.Slots {
-		if !slot.Flag.Final() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.Slots, func(slot schedule.Slot) bool { return !slot.Flag.Final() })
 }
 
 // Count returns the number of slots with the flag.

@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,9 +104,7 @@ func Build(tb testing.TB, program string, arguments ...string) string {
 		tb.Fatal(err)
 	}
 	goTool := os.Getenv("GO")
-	if goTool == "" {
-		goTool = "go"
-	}
+	goTool = cmp.Or(goTool, "go")
 	to := filepath.Join(tb.TempDir(), program)
 	cmd := exec.CommandContext(tb.Context(), goTool, slices.Concat([]string{"build", "-trimpath",
 		"-ldflags=-s -w", "-o", to}, arguments, []string{"./cmd/" + program})...)

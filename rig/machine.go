@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,12 +151,7 @@ func (m *Machine) PowerOn() {
 // next start unpacks it again.
 func (m *Machine) unpacked() bool {
 	lines, _ := m.console.snapshot(m.given)
-	for _, line := range lines {
-		if line.Text == "RIG-PAYLOAD-OK" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lines, func(l Line) bool { return l.Text == "RIG-PAYLOAD-OK" })
 }
 
 // PowerCut cuts the power immediately: the guest's memory, including its page cache, is lost.

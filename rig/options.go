@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -48,15 +49,11 @@ const (
 
 // withDefaults returns o with every zero value replaced by its default.
 func (o Options) withDefaults() Options {
-	if o.MemoryMB == 0 {
-		o.MemoryMB = 512
-	}
+	o.MemoryMB = cmp.Or(o.MemoryMB, 512)
 	if o.Time == 0 {
 		o.Time = usualTime
 	}
-	if o.Limit == 0 {
-		o.Limit = defaultLimit()
-	}
+	o.Limit = cmp.Or(o.Limit, defaultLimit())
 	return o
 }
 

@@ -111,8 +111,7 @@ func claimWaiting(dir, mode string, states chan<- claimed) (c claimed) {
 		return c
 	}
 	c.lock, c.err = c.directory.Lock(os.Getpid(), host)
-	var locked *directory.LockedError
-	if errors.As(c.err, &locked) && locked.Stranger == "" {
+	if locked, is := errors.AsType[*directory.LockedError](c.err); is && locked.Stranger == "" {
 		states <- claimed{waits: true}
 		c.lock, c.err = c.directory.LockWait(os.Getpid(), host)
 	}

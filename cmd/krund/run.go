@@ -186,8 +186,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	ready()
 	ending, err := boot.Run(ctx, p.cfg, o.directory, p.reboot, p.system)
 	p.screen.clear()
-	var notOpened *boot.NotOpened
-	if errors.As(err, &notOpened) {
+	if _, is := errors.AsType[*boot.NotOpened](err); is {
 		return giveUp(ctx, o, p.cfg, stderr, err)
 	}
 	if err != nil {

@@ -49,8 +49,7 @@ func (x *experiment) source() (schedule.Source, error) {
 // current is schedule.Current, but repairs damaged slots.
 func (x *experiment) current() (schedule.Slot, error) {
 	slot, err := x.schedule.Current()
-	var damaged *schedule.DamagedSlot
-	if !errors.As(err, &damaged) {
+	if _, damaged := errors.AsType[*schedule.DamagedSlot](err); !damaged {
 		return slot, err
 	}
 	if err := x.mend(); err != nil {

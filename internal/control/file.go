@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -114,12 +115,8 @@ func noteFile(m *Machine, file string) []Step {
 
 // offers reports whether a list of choices has the word.
 func offers(text, word string) bool {
-	for _, w := range strings.Fields(text) {
-		if strings.Trim(w, "[]") == word {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(text),
+		func(w string) bool { return strings.Trim(w, "[]") == word })
 }
 
 // unknown is what was found of a setting that cannot be read.

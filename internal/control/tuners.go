@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -99,9 +100,7 @@ func CheckTuners(ctx context.Context, m *Machine) setting.Finding {
 	for _, t := range runningTuners(ctx, m) {
 		found = append(found, t.name)
 		moves = append(moves, t.name+" changes "+strings.Join(t.moves, ", "))
-		if t.unit == "" {
-			t.unit = t.name + ".service"
-		}
+		t.unit = cmp.Or(t.unit, t.name+".service")
 		stop = append(stop, strconv.Quote(t.unit))
 	}
 	if len(found) > 0 {

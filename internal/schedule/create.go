@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,9 +37,7 @@ func shape(h Header, n int, slots iter.Seq[Slot]) (Header, error) {
 		longest = max(longest, len(s.Key.String()))
 	}
 	h.Version, h.Generation, h.Slots, h.Next = Version, 1, n, 0
-	if h.Width == 0 {
-		h.Width = widthFor(longest)
-	}
+	h.Width = cmp.Or(h.Width, widthFor(longest))
 	if h.Sectors == 0 {
 		h.Sectors = sectorsFor(h)
 	}

@@ -190,8 +190,7 @@ func (r *repairing) write(fsys durable.FS, path string) error {
 	var failed error
 	err := write(fsys, path, h, func(yield func(Slot) bool) {
 		for slot, err := range r.slots() {
-			var damaged *DamagedSlot
-			if errors.As(err, &damaged) {
+			if _, damaged := errors.AsType[*DamagedSlot](err); damaged {
 				var state Slot
 				if state, err = r.src.State(slot); err != nil {
 					err = fmt.Errorf("slot %d: %w", slot.Index, err)

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"syscall"
@@ -33,9 +34,7 @@ const (
 func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *results.StartFailure {
 	f := &results.StartFailure{Step: r.Step, Errno: unix.ErrnoName(syscall.Errno(r.Errno))}
 	why := r.Text
-	if why == "" {
-		why = syscall.Errno(r.Errno).Error()
-	}
+	why = cmp.Or(why, syscall.Errno(r.Errno).Error())
 	switch r.Step {
 	case stepExec:
 		f.Text = fmt.Sprintf("execute %s: %s%s", c.Path, why, execHint(syscall.Errno(r.Errno), c, stat))

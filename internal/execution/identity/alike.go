@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -125,9 +126,7 @@ func describe(cfg *config.Config, k key.Key, hashes map[string]string) string {
 		{benchmarkName(k), cfg.EntryPath(k)}, {benchmarkName(k) + otherFiles, ""},
 	} {
 		what := hashes[Prefix+file.name]
-		if what == "" {
-			what = file.path
-		}
+		what = cmp.Or(what, file.path)
 		parts = append(parts, what)
 	}
 	return strings.Join(parts, "\n")

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -103,9 +104,7 @@ func Join(runs ...CounterRun) CounterRun {
 			to.APERF = extend(to.APERF, from.APERF, n)
 			to.MPERF = extend(to.MPERF, from.MPERF, n)
 			to.Cycles = extend(to.Cycles, from.Cycles, n)
-			if to.Expected == 0 {
-				to.Expected = from.Expected
-			}
+			to.Expected = cmp.Or(to.Expected, from.Expected)
 		}
 	}
 	joined.Cores = all.list

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -134,9 +135,7 @@ func (w *walk) top() string {
 	top := ""
 	for name := range w.files {
 		dir := filepath.Dir(name)
-		if top == "" {
-			top = dir
-		}
+		top = cmp.Or(top, dir)
 		for top != "/" && dir != top && !strings.HasPrefix(dir, top+"/") {
 			top = filepath.Dir(top)
 		}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -300,7 +301,5 @@ func (c *Config) checkSlots(found *problems) {
 			fmt.Sprintf("the part %s has no executions", e.Shard),
 			"plan at least as many executions as parts")
 	}
-	if e.MaxReboots == 0 {
-		e.MaxReboots = e.Attempts*slots + slots/10 + 10
-	}
+	e.MaxReboots = cmp.Or(e.MaxReboots, e.Attempts*slots+slots/10+10)
 }

@@ -53,8 +53,7 @@ func checkProgram(name string) error {
 
 // cause returns err without the operation and path of a fs.PathError.
 func cause(err error) error {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, is := errors.AsType[*fs.PathError](err); is {
 		return pathErr.Err
 	}
 	return err

@@ -80,8 +80,7 @@ func firstInvalid(text string) (int, bool) {
 
 func syntaxProblem(err error) *Mistake {
 	const fix = "correct the line; the rest of the file is checked after that"
-	var syntax toml.ParseError
-	if errors.As(err, &syntax) {
+	if syntax, is := errors.AsType[toml.ParseError](err); is {
 		what := strings.ReplaceAll(strings.TrimRight(syntax.Message, ". \n"), "\n", " ")
 		return &Mistake{Line: max(syntax.Position.Line, 1), What: "not TOML: " + what, Fix: fix}
 	}

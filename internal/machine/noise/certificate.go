@@ -2,6 +2,7 @@ package noise
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,9 +124,7 @@ func Merge(list []Census) Census {
 			to := &all.CPUs[i]
 			to.TimeNS, to.LostNS, to.Gaps = to.TimeNS+cpu.TimeNS, to.LostNS+cpu.LostNS, to.Gaps+cpu.Gaps
 			to.LongestNS, to.Preempted = max(to.LongestNS, cpu.LongestNS), to.Preempted+cpu.Preempted
-			if to.PeriodNS == 0 {
-				to.PeriodNS = cpu.PeriodNS
-			}
+			to.PeriodNS = cmp.Or(to.PeriodNS, cpu.PeriodNS)
 			for _, s := range cpu.Sources {
 				j := slices.IndexFunc(to.Sources,
 					func(o Source) bool { return o.Kind == s.Kind && o.Name == s.Name })

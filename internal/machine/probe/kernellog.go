@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"krund/internal/experiment/config/setting"
@@ -100,12 +101,7 @@ func expected(l KernelLine, allow []*regexp.Regexp) bool {
 	if l.Facility != facilityKernel && l.Facility != facilityUser {
 		return true
 	}
-	for _, p := range allow {
-		if p.MatchString(l.Text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(allow, func(p *regexp.Regexp) bool { return p.MatchString(l.Text) })
 }
 
 // DefaultAllow returns the built-in patterns of harmless messages: network interfaces going up and
