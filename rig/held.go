@@ -62,8 +62,7 @@ done`)
 func (m *Machine) NextHeld() {
 	m.tb.Helper()
 	// the benchmark polls for the file
-	m.Sh("ls /dev/shm/rig-held.* >/run/rig-last && rm /dev/shm/rig-hold && " +
-		"while ls /dev/shm/rig-held.* 2>/dev/null | cmp -s - /run/rig-last; do sleep 0.01; done; touch " +
-		"/dev/shm/rig-hold")
+	m.Sh("ls /dev/shm/rig-held.* >/run/rig-last && rm /dev/shm/rig-hold && while ls /dev/shm/rig-held.* " +
+		"2>/dev/null | cmp -s - /run/rig-last; do sleep 0.01; done; touch /dev/shm/rig-hold")
 	m.WaitHeld()
 }

@@ -65,11 +65,10 @@ func TestExperimentFile(t *testing.T) {
 	var p Payload
 	must.Equal(t, p.Experiment("quick", "[experiment]\n"), "/srv/krund/quick.toml", "path")
 	p.Enable("quick")
-	want := "etc/systemd/system/krund@quick.service.d/config.conf 0 -rw-r--r-- " +
-		"[Service]\nEnvironment=KRUND_CONFIG=/srv/krund/quick.toml\n" +
+	want := "etc/systemd/system/krund@quick.service.d/config.conf 0 -rw-r--r-- [Service]\n" +
+		"Environment=KRUND_CONFIG=/srv/krund/quick.toml\n" +
 		"etc/systemd/system/multi-user.target.wants/krund@quick.service 2 -rwxrwxrwx " +
-		"/lib/systemd/system/krund@.service\n" +
-		"srv/krund/quick.toml 0 -rw-r--r-- [experiment]\n"
+		"/lib/systemd/system/krund@.service\nsrv/krund/quick.toml 0 -rw-r--r-- [experiment]\n"
 	must.Equal(t, listing(t, packed(t, &p)), want, "archive")
 }
 

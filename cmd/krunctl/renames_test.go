@@ -107,8 +107,7 @@ func TestTalkOnce(t *testing.T) {
 func TestModern(t *testing.T) {
 	for _, c := range []struct{ args, want, said string }{
 		{"summary --json x.krun", "show --format=json x.krun",
-			"`krunctl summary` is now `krunctl show`, --json " +
-				"is now --format=json"},
+			"`krunctl summary` is now `krunctl show`, --json is now --format=json"},
 		{"export --csv --wide --key a:b:c x", "convert --to=csv --rows=wide --key a:b:c x",
 			"--wide is now --rows=wide"},
 		{"import --jmh -o y x", "convert --to=krun -o y x", "--jmh is not needed"},

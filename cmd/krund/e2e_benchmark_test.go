@@ -97,14 +97,12 @@ var misbehaviours = []misbehaviour{
 	{
 		name: "endless iteration", timeout: "2s", c: `void run_iter(int p) { if (++n == 3) for (;;); }`,
 		outcome: results.Timeout, done: 2, reasons: []string{"killed at the time limit of 2s " +
-			"(limits.timeout) after 2 of 5 " +
-			"iterations"},
+			"(limits.timeout) after 2 of 5 iterations"},
 	},
 	{
 		name: "stops itself", timeout: "2s", c: `void run_iter(int p) { if (++n == 2) raise(SIGSTOP); }`,
 		outcome: results.Timeout, done: 1, reasons: []string{"killed at the time limit of 2s " +
-			"(limits.timeout) after 1 of 5 " +
-			"iterations"},
+			"(limits.timeout) after 1 of 5 iterations"},
 	},
 	{
 		name: "too much memory in C", heap: "64MiB",

@@ -47,15 +47,12 @@ var mistakes = []mistake{
 		name: "a Krun configuration has the name of the directory", language: "c", file: "bench.c",
 		text: good, command: "run",
 		prepare: func(t *testing.T, dir string) {
-			must.Write(t, filepath.Join(dir, "x.krun"), "N_EXECUTIONS = "+
-				"3\n")
+			must.Write(t, filepath.Join(dir, "x.krun"), "N_EXECUTIONS = 3\n")
 		},
 		code: exitError,
-		want: "krund: DIR/x.krun is not a directory, but an experiment needs a directory of that name; " +
-			"if it " +
-			"is a configuration of Krun, `krunctl convert --to toml` converts it; then rename the file, or " +
-			"name " +
-			"another directory (`krund run --directory`)\n",
+		want: "krund: DIR/x.krun is not a directory, but an experiment needs a directory of that name; if " +
+			"it is a configuration of Krun, `krunctl convert --to toml` converts it; then rename the file, " +
+			"or name another directory (`krund run --directory`)\n",
 	},
 	{
 		name: "a heap limit in KiB, from Krun", language: "c", file: "bench.c", text: good,

@@ -83,8 +83,7 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 			changed = true
 		case errors.Is(one, unix.EEXIST): // it exists already
 		default:
-			err = errors.Join(err, fmt.Errorf("restore an address, neighbor or route of %s: "+
-				"%w", name, one))
+			err = errors.Join(err, fmt.Errorf("restore an address, neighbor or route of %s: %w", name, one))
 		}
 	}
 	return changed, err

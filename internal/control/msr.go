@@ -36,8 +36,7 @@ func planTurboMSR(m *Machine, cpuinfo string) Plan {
 		value, err := msrApplier{m.Root}.read(target)
 		if err != nil {
 			return cannot("unknown", "off", err.Error(),
-				"run `modprobe msr`; if the kernel does not allow it (Secure Boot), use the firmware's "+
-					"setup")
+				"run `modprobe msr`; if the kernel does not allow it (Secure Boot), use the firmware's setup")
 		}
 		if value&bit == 0 {
 			steps = append(steps, Step{Kind: KindMSR, Target: target, Old: hex(value), New: hex(value | bit)})

@@ -74,9 +74,8 @@ var khugepaged = number(setting.Descriptor{
 var numaBalancing = number(setting.Descriptor{
 	Name: "numa_balancing", Policy: setting.Off,
 	Brief: "no migration of pages between nodes",
-	Why: "the kernel periodically unmaps pages to detect their users, and migrates pages between " +
-		"nodes",
-	What: "`kernel.numa_balancing` = 0",
+	Why:   "the kernel periodically unmaps pages to detect their users, and migrates pages between nodes",
+	What:  "`kernel.numa_balancing` = 0",
 }, sysfile{path: "/proc/sys/kernel/numa_balancing", want: "0",
 	absent: "the kernel does not balance memory between nodes"})
 

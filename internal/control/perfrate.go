@@ -23,8 +23,7 @@ var perfRate = Descriptor{
 		Options: []setting.Option{
 			{Name: "rate", Default: int64(1), Min: 1, Max: 1_000_000, Doc: "maximum number of samples " +
 				"per second"},
-			{Name: "percent", Default: int64(1), Min: 1, Max: 99, Doc: "maximum percentage of a CPU's " +
-				"time"},
+			{Name: "percent", Default: int64(1), Min: 1, Max: 99, Doc: "maximum percentage of a CPU's time"},
 		},
 		What:  "`kernel.perf_cpu_time_max_percent`, then `kernel.perf_event_max_sample_rate`",
 		Notes: "in that order: while the percentage is 0 or 100 the kernel rejects a new rate",

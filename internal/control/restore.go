@@ -43,8 +43,7 @@ func (r RestoreReport) Err() error {
 	var errs []error
 	for _, x := range r {
 		if x.Outcome == Failed {
-			errs = append(errs, fmt.Errorf("restore %s to %s: "+
-				"%s", clip(x.Target), clip(x.Value), x.Error))
+			errs = append(errs, fmt.Errorf("restore %s to %s: %s", clip(x.Target), clip(x.Value), x.Error))
 		}
 	}
 	return errors.Join(errs...)

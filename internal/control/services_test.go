@@ -42,12 +42,11 @@ func TestPlanServices(t *testing.T) {
 		{"an idle one whose timer runs", []string{"apt-daily.service"}, "apt-daily.timer", ""},
 		{"all but what must not be stopped", []string{"*"},
 			"cron.service ssh.service web.service app.service db.service ssh.socket apt-daily.timer",
-			"base.service is left running, since some.target would stop with it: some.target must not " +
-				"be stopped; " +
+			"base.service is left running, since some.target would stop with it: some.target must not be " +
+				"stopped; by-hand.service is left running: it was created by systemd-run and could not be " +
+				"started again; under.service is left running, since by-hand.service would stop with it: " +
 				"by-hand.service is left running: it was created by systemd-run and could not be started " +
-				"again; " +
-				"under.service is left running, since by-hand.service would stop with it: by-hand.service " +
-				"is left running: it was created by systemd-run and could not be started again"},
+				"again"},
 		{"what stops with it goes first, to be started last", []string{"db.service"},
 			"web.service app.service db.service", ""},
 		{"a target would stop with it", []string{"base.service"}, "",
@@ -198,14 +197,12 @@ func (s scripted) Output(_ context.Context, name string, args ...string) ([]byte
 
 func TestSystemctl(t *testing.T) {
 	s := Systemctl{scripted{
-		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "" +
-			"ssh.service loaded active running OpenBSD Secure Shell server\n" +
-			"ssh.socket loaded active running x\n",
+		"systemctl list-units --all --plain --full --no-legend --no-pager -- *": "ssh.service loaded " +
+			"active running OpenBSD Secure Shell server\nssh.socket loaded active running x\n",
 		"systemctl show --property=Id,Transient,TriggeredBy,RequiredBy,RequisiteOf,BoundBy,ConsistsOf -- " +
-			"ssh.service ssh.socket": "TriggeredBy=ssh.socket " +
-			"other.socket\nId=ssh.service\nRequiredBy=a.service " +
-			"b.target\nConsistsOf=c.service\nTransient=no\n" +
-			"\nId=ssh.socket\nTransient=yes\n",
+			"ssh.service ssh.socket": "TriggeredBy=ssh.socket other.socket\nId=ssh.service\n" +
+			"RequiredBy=a.service b.target\nConsistsOf=c.service\nTransient=no\n\nId=ssh.socket\n" +
+			"Transient=yes\n",
 		"systemctl show --value --property=Triggers -- ssh.socket": "ssh.service\n",
 		"systemctl stop -- ssh.service":                            "",
 		"systemctl start -- ssh.service":                           "",

@@ -72,8 +72,7 @@ func parseSwaps(text string) ([]swapArea, error) {
 		used, err1 := strconv.ParseInt(fields[3], 10, 64)
 		priority, err2 := strconv.Atoi(fields[4])
 		if err1 != nil || err2 != nil || used < 0 || used > 1<<50 {
-			return nil, fmt.Errorf("/proc/swaps: line %q: size, used or priority is not a "+
-				"number", clip(line))
+			return nil, fmt.Errorf("/proc/swaps: line %q: size, used or priority is not a number", clip(line))
 		}
 		areas = append(areas, swapArea{device: sysroot.Unescape(fields[0]), used: used * 1024,
 			priority: priority})

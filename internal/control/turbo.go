@@ -28,8 +28,7 @@ var turbo = Descriptor{
 		Why:   "turbo lasts as long as the processor is cool: results depend on what ran before",
 		Options: []setting.Option{{
 			Name: "msr", Default: false,
-			Doc: "as a last resort, write the processor's register; the kernel logs this and becomes " +
-				"tainted",
+			Doc: "as a last resort, write the processor's register; the kernel logs this and becomes tainted",
 		}},
 		What: "see below", Notes: "applied between governor and limits",
 	},

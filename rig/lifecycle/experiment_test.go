@@ -62,9 +62,8 @@ func machine(t *testing.T, enabled bool) *rig.Machine {
 
 // settings are the settings that an experiment changes and must restore.
 const settings = "grep -H . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor " +
-	"/proc/sys/kernel/perf_event_max_sample_rate " +
-	"/proc/sys/kernel/perf_cpu_time_max_percent /proc/sys/kernel/randomize_va_space " +
-	"/proc/sys/vm/overcommit_memory /proc/sys/kernel/nmi_watchdog"
+	"/proc/sys/kernel/perf_event_max_sample_rate /proc/sys/kernel/perf_cpu_time_max_percent " +
+	"/proc/sys/kernel/randomize_va_space /proc/sys/vm/overcommit_memory /proc/sys/kernel/nmi_watchdog"
 
 // belongings are what an experiment could leave on the machine or remove: files, accounts,
 // processes, cgroups. It excludes the backups of account files that useradd creates, and the

@@ -95,8 +95,7 @@ func secondSensor(t *testing.T, m *rig.Machine) {
 	bus := m.Sh(`i2cdetect -l | awk '/SMBus stub/ { sub("i2c-", "", $1); print $1 }'`)
 	// The registers are big-endian: 0x0019 is 25 degrees.
 	m.Sh(fmt.Sprintf("i2cset -y %[1]s 0x48 3 0x0050 w; i2cset -y %[1]s 0x48 2 0x004b w; i2cset -y %[1]s "+
-		"0x48 0 0x0019 w; "+
-		"echo lm75 0x48 >/sys/bus/i2c/devices/i2c-%[1]s/new_device", bus))
+		"0x48 0 0x0019 w; echo lm75 0x48 >/sys/bus/i2c/devices/i2c-%[1]s/new_device", bus))
 	read := fmt.Sprintf("cat /sys/bus/i2c/devices/%s-0048/hwmon/hwmon*/temp1_input", bus)
 	must.Equal(t, m.Sh(read), "25000", "lm75 reads", "want 25000")
 	m.Sh("echo 0x48 >/sys/bus/i2c/devices/i2c-" + bus + "/delete_device")
@@ -131,9 +130,8 @@ func tickless(t *testing.T, m *rig.Machine) {
 		"the kernel's configuration does not say so")
 	// One second of work on each CPU: CPU 0 ticks 250 times a second, CPU 1 hardly ever.
 	m.Sh("cat >/tmp/ticks <<'END'\nread_loc() { awk -v c=$1 '$1 == \"LOC:\" { print $(c + 2) }' " +
-		"/proc/interrupts; }\n" +
-		"a=$(read_loc $1); taskset -c $1 timeout 1 sh -c 'while :; do :; done'; b=$(read_loc $1); echo " +
-		"$((b - a))\nEND")
+		"/proc/interrupts; }\na=$(read_loc $1); taskset -c $1 timeout 1 sh -c 'while :; do :; done'; " +
+		"b=$(read_loc $1); echo $((b - a))\nEND")
 	housekeeping, isolated := number(t, m.Sh("bash /tmp/ticks 0")), number(t, m.Sh("bash /tmp/ticks 1"))
 	must.Be(t, housekeeping >= 10*isolated, "timer interrupts in a second of work: CPU 0", housekeeping,
 		"CPU 1", isolated, "want at least ten times less")

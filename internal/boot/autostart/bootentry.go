@@ -48,8 +48,7 @@ type loader interface {
 
 // ErrNoEntry is the error if the machine has no supported boot loader.
 var ErrNoEntry = errors.New("no supported boot loader: neither GRUB's grubenv in /boot/grub or /boot/grub2 " +
-	"nor systemd-boot " +
-	"is here; is /boot mounted? Otherwise set boot.entry = \"\"")
+	"nor systemd-boot is here; is /boot mounted? Otherwise set boot.entry = \"\"")
 
 // Check returns an error if the entry cannot be requested: it does not exist, it lacks the kernel
 // argument krund.entry, or the loader could not clear the request. It changes nothing.

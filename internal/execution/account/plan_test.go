@@ -124,10 +124,9 @@ func TestKillArgs(t *testing.T) {
 }
 
 func TestParseObjects(t *testing.T) {
-	const table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  " +
-		"cuid  cgid\n" +
-		"      4660          7   666                  4096   203     0      0  1000  1000  1001  1000\n" +
-		"         0      32768  1600                   524   203     0      2     0     0     0     0\n"
+	const table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  " +
+		"cgid\n      4660          7   666                  4096   203     0      0  1000  1000  1001  " +
+		"1000\n         0      32768  1600                   524   203     0      2     0     0     0     0\n"
 	list, err := parseObjects([]byte(table), "shmid")
 	want := []object{{7, 1000, 1001}, {32768, 0, 0}}
 	must.Be(t, err == nil && slices.Equal(list, want), list, err, "want", want)

@@ -61,8 +61,7 @@ func TestLatest(t *testing.T) {
 		{"the file of editions is lost", nil, "1A 2B", "x.", "benchmark.b.v changed after execution 1"},
 		{"it is lost, and the programs are the same", nil, "1A 2A", "..", ""},
 		{"it is lost, without fingerprints", nil, "1 2", "x.",
-			"one of its programs changed after execution 1 of " +
-				"b:C:v. "},
+			"one of its programs changed after execution 1 of b:C:v. "},
 		{"each its own", varies, "1A 2B", "..", ""},
 		{"an earlier version, the same", nil, "0A 0A 0A", "...", ""},
 		{"an earlier version, edited", nil, "0A 0A 0B", "xx.", "benchmark.b.v changed after execution 2"},

@@ -111,8 +111,7 @@ func TestTaskRatio(t *testing.T) {
 		want   string
 	}{
 		{"held", 3.6e9, alike, true, ""},
-		{"throttled", 3.0e9, alike, true, "the benchmark's threads ran below its set frequency " +
-			"(throttled)"},
+		{"throttled", 3.0e9, alike, true, "the benchmark's threads ran below its set frequency (throttled)"},
 		{"two kinds of cores", 2.4e9, hybrid, false, ""},
 		{"nothing known, as in older records", 2.4e9, nil, false, ""},
 	} {

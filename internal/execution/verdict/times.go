@@ -74,8 +74,7 @@ func (e Evidence) tooShort() string {
 		factor := math.Pow(unitFactor, float64(i+1))
 		if all := sum * factor; all <= most && all >= most/2 {
 			return fmt.Sprintf("the iterations take %s of the process's %s, and %.0f times that would fill "+
-				"it: "+
-				"does the suite print seconds?", seconds(sum), seconds(float64(e.Lifetime)), factor)
+				"it: does the suite print seconds?", seconds(sum), seconds(float64(e.Lifetime)), factor)
 		}
 	}
 	return ""

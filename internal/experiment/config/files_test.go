@@ -90,9 +90,8 @@ func TestLoadFindsFiles(t *testing.T) {
 		{"skipped VM missing", vm + "path = \"bin/vm\"\n[experiment]\nskip = [\"*:P:*\"]", nil, ""},
 		{"hooks", "[hooks]\nbefore = [[\"./vm\"], [\"./no\"]]\nafter = [[\n\"no-such-hook\"]]", nil,
 			"10: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or " +
-				"correct the path\n" +
-				"11: hooks.after[0]: there is no program no-such-hook in /usr/local/bin:/usr/bin:/bin; " +
-				"install it or write its path"},
+				"correct the path\n11: hooks.after[0]: there is no program no-such-hook in " +
+				"/usr/local/bin:/usr/bin:/bin; install it or write its path"},
 		{"command", "[notify]\ncommand = [\"./no\"]", nil, "10: notify.command: DIR/no cannot be found (no " +
 			"such file or directory); install it or correct the path"},
 		{"sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = \"./no\"", nil, "11: notify.sendmail: DIR/no " +
@@ -186,9 +185,8 @@ func TestLoadReportsParsingAndFilesTogether(t *testing.T) {
 			`11: variants.w.subfolder is the integer 1; write a string, such as "text"`},
 		{"one hook wrong, the next missing", "[hooks]\nbefore = [\"x\",\n[\"./no\"]]", nil,
 			"10: hooks.before[0] is the string \"x\"; write the command as a list, such as [\"x\"]; no " +
-				"shell reads it\n" +
-				"11: hooks.before[1]: DIR/no cannot be found (no such file or directory); install it or " +
-				"correct the path"},
+				"shell reads it\n11: hooks.before[1]: DIR/no cannot be found (no such file or directory); " +
+				"install it or correct the path"},
 		{"wrong sendmail", "[notify]\nmail = [\"a@b\"]\nsendmail = 3", nil,
 			`11: notify.sendmail is the integer 3; write a string, such as "text"`},
 		{"wrong VM path", "[vms.P]\nrunner = \"python\"\nvariants = [\"v\"]\npath = 3", nil,

@@ -62,8 +62,7 @@ func Absolute(path string) (string, error) {
 
 // ErrNoResults is the error if an experiment's results directory is missing.
 var ErrNoResults = errors.New("the directory results is missing, and with it every record; restore it from " +
-	"a copy, " +
-	"or create an empty one and run `krunctl repair`, which reschedules everything")
+	"a copy, or create an empty one and run `krunctl repair`, which reschedules everything")
 
 // Open returns the existing experiment directory dir. It changes nothing. The error wraps
 // fs.ErrNotExist if there is none, and is ErrNoResults if only the records are missing.

@@ -24,8 +24,7 @@ var fingerprint = setting.Descriptor{
 	Why:   "an update in the middle splits an experiment in two",
 	What: "kernel, command line, microcode, processor and its flags, cores, firmware, memory modules, " +
 		"mitigations, clock source, packages (count and hash), hashes of the VMs, the benchmarks' files " +
-		"and " +
-		"krund's runners",
+		"and krund's runners",
 	Notes: "nothing in it changes with a boot or with krund's settings. A change is shown as " +
 		"`name: \"old\" -> \"new\"`",
 }

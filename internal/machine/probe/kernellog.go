@@ -19,9 +19,8 @@ var kernelLog = setting.Descriptor{
 	Why:   "the kernel reports hardware problems there",
 	What:  "`/dev/kmsg` from just before to just after the run, by sequence number; `dmesg` on OpenBSD",
 	Notes: "lines of the kernel, and of programs that write to `/dev/kmsg` without a facility of their " +
-		"own. " +
-		"Known harmless ones (network up and down, mounts, auditing) and those that `[kernel_log] allow` " +
-		"matches are not flagged. Lost lines are counted",
+		"own. Known harmless ones (network up and down, mounts, auditing) and those that `[kernel_log] " +
+		"allow` matches are not flagged. Lost lines are counted",
 }
 
 // A KernelLine is one message of the kernel's log.

@@ -20,9 +20,8 @@ var temperature = setting.Descriptor{
 	Why:   "a hot processor throttles itself, so results would depend on the room temperature",
 	What:  "every hwmon sensor; thermal zones where there is none; `hw.sensors` on OpenBSD",
 	Notes: "a sensor is called by chip, place and label: `coretemp@platform/coretemp.0/Core_0`. The " +
-		"numbers " +
-		"of hwmon directories change from boot to boot and are not used. A broken sensor costs a remark, " +
-		"not the others",
+		"numbers of hwmon directories change from boot to boot and are not used. A broken sensor costs a " +
+		"remark, not the others",
 }
 
 // celsius prints thousandths of a degree.

@@ -22,10 +22,9 @@ var throttle = setting.Descriptor{
 	Brief: "a run counts only if the processor did not throttle itself",
 	Why:   "a processor that slows itself down spoils the run",
 	What: "`thermal_throttle/*_count` of every CPU; THR and MCE of `/proc/interrupts` and " +
-		"`edac/mc/mc*/{ce,ue}_count`, which are hardware errors (a corrected one, THR or ce, only " +
-		"disturbs a run unless the policy is `require`); IA32_THERM_STATUS and " +
-		"IA32_PACKAGE_THERM_STATUS, and MSR_CORE_PERF_LIMIT_REASONS since Skylake, where " +
-		"`/dev/cpu/N/msr` is readable",
+		"`edac/mc/mc*/{ce,ue}_count`, which are hardware errors (a corrected one, THR or ce, only disturbs " +
+		"a run unless the policy is `require`); IA32_THERM_STATUS and IA32_PACKAGE_THERM_STATUS, and " +
+		"MSR_CORE_PERF_LIMIT_REASONS since Skylake, where `/dev/cpu/N/msr` is readable",
 	Notes: "TRM of `/proc/interrupts` is recorded only: it also counts temperature thresholds and changed " +
 		"performance levels. Power limits are in the registers only, and there only the first event since " +
 		"the boot is seen (their log bits stay set), unless the kernel was booted with `int_pln_enable`. " +
