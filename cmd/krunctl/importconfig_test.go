@@ -65,7 +65,7 @@ func TestImportConfigReadsBelow(t *testing.T) {
 		"execfile('fifo.krun')\n")
 	r := krunctl(t, "convert", "--to", "toml", filepath.Join(dir, "own.krun"))
 	must.Be(t, r.code == exitOK && strings.Contains(r.stdout, "executions = 7") &&
-		strings.Contains(r.stdout, "nbody = {parameter = 15 }"), r.text())
+		strings.Contains(r.stdout, "nbody = { parameter = 15 }"), r.text())
 	for _, want := range []string{"line 3: ", "path escapes from parent", "line 4: ", "it is a FIFO"} {
 		must.Contain(t, r.stderr, want)
 	}
