@@ -49,8 +49,8 @@ func TestStatusAfterACrash(t *testing.T) {
 	must.Be(t, st.Running != nil && st.Interrupted != nil && st.Interrupted.Begun.Equal(begun) &&
 		!strings.Contains(text, "running") && strings.Contains(text, "1 interrupted") &&
 		strings.Contains(text,
-			"started 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again"), "after a crash",
-		st.Interrupted, text)
+			"started 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again"),
+		"after a crash", st.Interrupted, text)
 	slot, err := b.sched.Current()
 	b.must(err)
 	b.append(b.record(slot, results.Completed))

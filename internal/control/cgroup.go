@@ -46,7 +46,7 @@ func (a groupApplier) remove(group string) error {
 	}
 	for _, pid := range strings.Fields(procs) {
 		err := a.root.Write(groupRoot+"/cgroup.procs", pid)
-		if err != nil && !errors.Is(err, syscall.ESRCH) && !errors.Is(err, fs.ErrNotExist) { // else it has ended
+		if err != nil && !errors.Is(err, syscall.ESRCH) && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("move process %s out of %s: %w", pid, group, err)
 		}
 	}

@@ -20,7 +20,8 @@ var energyPerfBias = Descriptor{
 	Descriptor: setting.Descriptor{
 		Name: "energy_perf_bias", Policy: setting.Off,
 		Brief: "the energy performance bias as configured",
-		Why:   "a bias toward saving energy lets the processor lower its frequency and use deeper idle states",
+		Why: "a bias toward saving energy lets the processor lower its frequency and use deeper idle " +
+			"states",
 		Options: []setting.Option{{
 			Name: "value", Default: "performance", Shape: biasForm, Example: "performance",
 			Values: "name or `\"0\"` to `\"15\"`",

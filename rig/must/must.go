@@ -108,7 +108,7 @@ func Write(t testing.TB, path, text string) {
 	Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
-// Long skips a test that repeats one thing very often where the tests are to be short: with the race
+// Long skips a test that repeats one thing very often where tests are to be short: with the race
 // detector.
 func Long(t testing.TB) {
 	t.Helper()
