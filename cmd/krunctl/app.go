@@ -48,7 +48,8 @@ type app struct {
 	state          string                                          // directory of what must survive a crash
 	runtime        []string                                        // see directory.LockMachine
 
-	env func(string) string // os.Getenv
+	env     func(string) string // os.Getenv
+	running func() []int        // see directory.Measuring; nil: not asked
 	// asks on the terminal, and returns the line that was typed; false: there is no terminal
 	ask func(question string) (answer string, asked bool)
 

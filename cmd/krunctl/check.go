@@ -110,6 +110,12 @@ func (a *app) check(c *cobra.Command, args []string, o checkOptions) error {
 	if c.Flags().Changed("time") && o.time <= 0 {
 		return usageError(fmt.Errorf("--time must be positive, not %s", o.time))
 	}
+	if (o.noise || o.prove) && a.running != nil {
+		if pids := a.running(); len(pids) > 0 {
+			return fmt.Errorf("krund runs an experiment on this machine (process %d), which this would "+
+				"disturb: wait for its end, or end it with `krunctl stop`", pids[0])
+		}
+	}
 	ctx := c.Context()
 	switch {
 	case o.noise:

@@ -60,6 +60,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		state:    joined.StateDirectory,
 		runtime:  directory.RuntimeDirs(),
 		counters: msr.Probe,
+		running:  directory.Measuring,
 		measure: func(ctx context.Context, h host.Host, on host.CPUs, d time.Duration) (probe.Proof, error) {
 			return probe.Prove(ctx, h, sysroot.RealClock{}, on, d)
 		},

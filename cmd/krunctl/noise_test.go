@@ -18,6 +18,18 @@ func TestNoiseRefuses(t *testing.T) {
 	}
 }
 
+// TestNoiseBesideAnExperiment: neither a certificate nor a proof disturbs a krund that measures.
+func TestNoiseBesideAnExperiment(t *testing.T) {
+	for _, flag := range []string{"--noise", "--prove"} {
+		a := &app{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{},
+			running: func() []int { return []int{812} }}
+		c := checkCommand(a)
+		c.SetArgs([]string{flag})
+		c.SilenceErrors, c.SilenceUsage = true, true
+		must.Refuse(t, c.Execute(), "process 812")
+	}
+}
+
 func TestPrintCertificate(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{stdout: &out}

@@ -23,6 +23,7 @@ type Facts struct {
 	Fingerprint []Fact    // of the machine
 	Controls    []ControlFact
 	Noise       string // what the machine's noise certificate says, in a few words; "" without one
+	settings    []Fact // each control's value during the execution
 	runs        map[key.Key][]RunFacts
 
 	// Machines are the facts of each machine of an experiment on several, with its name; nothing
@@ -117,6 +118,7 @@ func (f *Facts) Add(r *results.Record) {
 	}
 	for _, c := range r.Machine.Controls {
 		f.control(c)
+		note(&f.settings, c.Name, cmp.Or(c.After, c.Found))
 	}
 	if f.runs == nil {
 		f.runs = map[key.Key][]RunFacts{}

@@ -1,8 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -113,10 +114,24 @@ func documentWarnings(doc *warmup.Document, facts *Facts) []warmup.Warning {
 // may explain a change. The comparison itself warns of different machines.
 var compared = append([]string{"krund", "clock", "counters", rebootFact}, kernelNames...)
 
-// CompareWarnings lists the facts in the records that weaken a comparison of two experiments: those
-// of each side, and the differences between them. Either may be nil.
+// CompareWarnings lists the facts in the records that weaken a comparison of two experiments: the
+// differences between the sides, then what weakens each of them. Either may be nil.
 func CompareWarnings(before, after *Facts) []warmup.Warning {
 	list := []warmup.Warning{}
+	if before != nil && after != nil {
+		if text := settingsDiffer(before, after); text != "" {
+			list = append(list, warmup.Warning{Code: "differs", Text: "the sides differ in " + text +
+				"; measure both under the same"})
+		}
+		for _, name := range compared {
+			a, b := before.value(name), after.value(name)
+			if a != "" && b != "" && a != b {
+				list = append(list, warmup.Warning{Code: "differs",
+					Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure "+
+						"both with the same", name, a, b)})
+			}
+		}
+	}
 	for _, side := range []struct {
 		name  string
 		facts *Facts
@@ -125,23 +140,57 @@ func CompareWarnings(before, after *Facts) []warmup.Warning {
 			list = append(list, warmup.Warning{Code: w.Code, Text: side.name + ": " + w.Text})
 		}
 	}
-	if before == nil || after == nil {
-		return list
-	}
-	for _, name := range compared {
-		a, b := before.value(name), after.value(name)
-		if a != "" && b != "" && a != b {
-			list = append(list, warmup.Warning{Code: "differs",
-				Text: fmt.Sprintf("%s is %s before and %s after, and may be why numbers differ; measure "+
-					"both with the same", name, a, b)})
+	return list
+}
+
+// settingsDiffer names the settings of the machine that were not the same on both sides, with both
+// values; those of which records have only a hash come last.
+func settingsDiffer(before, after *Facts) string {
+	const most, longest = 6, 60 // named; characters of a value
+	a, b := before.inEffect(), after.inEffect()
+	var list, hashes []string
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		old, now := a[name], b[name]
+		switch {
+		case old == "" || now == "" || old == now:
+		case hashed.MatchString(old):
+			hashes = append(hashes, name)
+		default:
+			list = append(list, fmt.Sprintf("%s (%s → %s)", name,
+				display.Clip(display.PlainLine(old), longest), display.Clip(display.PlainLine(now), longest)))
 		}
 	}
-	if a, b := strings.Join(before.unfit(), ", "), strings.Join(after.unfit(), ", "); a != b {
-		list = append(list, warmup.Warning{Code: "differs",
-			Text: fmt.Sprintf("controls not as wanted are %s before and %s after; measure both under the "+
-				"same", cmp.Or(a, "none"), cmp.Or(b, "none"))})
+	list = append(list, hashes...)
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("%d more", n))
 	}
-	return list
+	return strings.Join(list, ", ")
+}
+
+// hashed is a value of a fingerprint that is a hash of many settings.
+var hashed = regexp.MustCompile(`^(dpkg: \d+, )?[0-9a-f]{16,}$`)
+
+// inEffect returns the settings of the machine during the executions: the controls, and what else a
+// fingerprint has that someone can change. A name with several values has all of them.
+func (f *Facts) inEffect() map[string]string {
+	values := map[string][]string{}
+	for _, v := range f.settings {
+		values[v.Name] = append(values[v.Name], v.Value)
+	}
+	for _, v := range f.Fingerprint {
+		name, state := strings.CutPrefix(v.Name, "state.")
+		_, control := strings.CutPrefix(name, "control.")
+		if !control && (state || strings.HasPrefix(name, "mitigation.") ||
+			slices.Contains([]string{"kernel.cmdline", "packages"}, name)) {
+			values[name] = append(values[name], v.Value)
+		}
+	}
+	all := map[string]string{}
+	for name, list := range values {
+		slices.Sort(list)
+		all[name] = strings.Join(slices.Compact(list), " or ")
+	}
+	return all
 }
 
 // Weaken adds to a comparison the warnings about its two sides: those of the analysis for each key,

@@ -75,16 +75,21 @@ func TestEveryWarningOfRecords(t *testing.T) {
 // TestCompareWarnings: what weakens one side, and what differs between them; exchanging the sides
 // says the same things.
 func TestCompareWarnings(t *testing.T) {
-	facts := func(kernel, status string) *Facts {
+	facts := func(kernel, status, thp, sysctl string) *Facts {
 		r := hotRun()
 		r.Reboot = results.RebootHardware
-		r.Machine.Fingerprint = map[string]string{"kernel.release": kernel}
-		r.Machine.Controls = []results.Control{{Name: "turbo", Status: status}}
+		r.Machine.Fingerprint = map[string]string{"kernel.release": kernel,
+			"state.control.thp": thp, "state.thp.enabled": thp, "state.kernel.sysctl": sysctl,
+			"state.mm.page_size": "4096", "program.libkrun": sysctl}
+		r.Machine.Controls = []results.Control{{Name: "turbo", Status: status, Found: "on"},
+			{Name: "thp", Policy: "off", Status: "off", Found: thp},
+			{Name: "perf_rate", Status: "set", Found: "100000 Hz", After: kernel + " Hz"}}
 		f := &Facts{}
 		f.Add(r)
 		return f
 	}
-	old, now := facts("6.1", "ok"), facts("6.8", "cannot")
+	old, now := facts("6.1", "ok", "madvise", "6113e70177599dd1"),
+		facts("6.8", "cannot", "never", "72dbdee165e2ff9a")
 	var texts []string
 	for _, w := range CompareWarnings(old, now) {
 		texts = append(texts, w.Code+" "+w.Text)
@@ -92,7 +97,8 @@ func TestCompareWarnings(t *testing.T) {
 	all := strings.Join(texts, "\n")
 	for _, want := range []string{"controls after: controls",
 		"differs kernel.release is 6.1 before and 6.8 after",
-		"differs controls not as wanted are none before and turbo after"} {
+		"differs the sides differ in perf_rate (6.1 Hz → 6.8 Hz), thp (madvise → never), " +
+			"thp.enabled (madvise → never), kernel.sysctl; measure"} {
 		must.Contain(t, all, want)
 	}
 	if a, b := len(CompareWarnings(old, now)), len(CompareWarnings(now, old)); a != b || a != 3 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -173,4 +174,23 @@ func TestLockOnAFullDisk(t *testing.T) {
 	} else {
 		must.Do(t, lock.Release())
 	}
+}
+
+// TestMeasuring finds a program of krund's name that was started with run, and no other.
+func TestMeasuring(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(dir, "krund"), must.Get(os.ReadFile("/bin/sh"))(t), 0o700))
+	var pids []int
+	for _, word := range []string{"run", "check"} {
+		must.Do(t, os.WriteFile(filepath.Join(dir, word), []byte("echo; read line\n"), 0o600))
+		c := exec.Command(filepath.Join(dir, "krund"), word)
+		c.Dir = dir
+		in, out := must.Get(c.StdinPipe())(t), must.Get(c.StdoutPipe())(t)
+		must.Do(t, c.Start())
+		t.Cleanup(func() { _ = in.Close(); _ = c.Wait() })
+		must.Get(out.Read(make([]byte, 1)))(t) // it has begun
+		pids = append(pids, c.Process.Pid)
+	}
+	found := Measuring()
+	must.Be(t, slices.Contains(found, pids[0]) && !slices.Contains(found, pids[1]), found, pids)
 }

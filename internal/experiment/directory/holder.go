@@ -140,6 +140,23 @@ func findHolder(file fs.FileInfo) int {
 	return 0
 }
 
+// Measuring returns the processes of krund that run an experiment on this machine, other than this
+// process; none on systems without /proc.
+func Measuring() (pids []int) {
+	list, _ := os.ReadDir("/proc")
+	for _, e := range list {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() || programOf(pid) != "krund" {
+			continue
+		}
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // empty if it has ended
+		if argv := strings.Split(string(text), "\x00"); len(argv) > 1 && argv[1] == "run" {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // mayHold reports whether a process runs as root or as the owner of the lock file, like krund.
 func mayHold(pid int, owner uint32) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -151,10 +168,15 @@ func mayHold(pid int, owner uint32) bool {
 }
 
 // isKrund reports whether a process runs a program that locks experiments.
-func isKrund(pid int) bool {
+func isKrund(pid int) bool { return slices.Contains([]string{"krund", "krunctl"}, programOf(pid)) }
+
+// programOf returns the name of the file that a process executes; "" if it is unknown.
+func programOf(pid int) string {
 	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	name := filepath.Base(strings.TrimSuffix(program, " (deleted)"))
-	return err == nil && slices.Contains([]string{"krund", "krunctl"}, name)
+	if err != nil {
+		return ""
+	}
+	return filepath.Base(strings.TrimSuffix(program, " (deleted)"))
 }
 
 // GuardName is the name, in lists of processes, of the guard, which restores the machine when krund

@@ -13,6 +13,7 @@ import (
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
 	"krund/internal/execution/verdict"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/results"
 	"krund/internal/machine/host"
 )
@@ -177,14 +178,7 @@ func (out *Console) printOutput(name string, o results.Output) {
 }
 
 func (out *Console) printMachine(m results.MachineState) {
-	for _, c := range m.Controls {
-		detail := ""
-		if c.Detail != "" {
-			detail = "; " + c.Detail
-		}
-		out.Line("control", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status,
-			cmp.Or(c.Wanted, "-"), cmp.Or(c.Found, "-"), detail)
-	}
+	out.printControls(m.Controls)
 	for _, t := range m.Temperatures.After {
 		out.Line("temperature", "%s: base %s, before %s, after %s", t.Sensor,
 			celsius(m.Temperatures.Base, t.Sensor), celsius(m.Temperatures.Before, t.Sensor),
@@ -216,6 +210,36 @@ func (out *Console) printMachine(m results.MachineState) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Fingerprint)) {
 		out.Line("machine", "%s: %s", name, m.Fingerprint[name])
+	}
+}
+
+// printControls says what krund set, with the values before and during the execution, then what was
+// not as wanted, what was, and what it left alone.
+func (out *Console) printControls(controls []results.Control) {
+	named := map[setting.Status][]string{}
+	for _, c := range controls {
+		status, text := setting.Status(c.Status), fmt.Sprintf("%s %s", c.Name, cmp.Or(c.Found, "-"))
+		if status == setting.StatusSet {
+			text = fmt.Sprintf("%s (%s → %s)", c.Name, cmp.Or(c.Found, "-"), cmp.Or(c.After, c.Wanted, "-"))
+		}
+		named[status] = append(named[status], text)
+	}
+	if len(controls) > 0 {
+		out.Line("set", "%s", cmp.Or(strings.Join(named[setting.StatusSet], ", "), "nothing"))
+	}
+	for _, c := range controls {
+		if !setting.Status(c.Status).Fit() {
+			out.Line("not wanted", "%s (%s): %s, wanted %s, found %s%s", c.Name, c.Policy, c.Status,
+				cmp.Or(c.Wanted, "-"), cmp.Or(c.Found, "-"), inBrackets(c.Detail))
+		}
+	}
+	for _, rest := range []struct {
+		name   string
+		status setting.Status
+	}{{"as wanted", setting.StatusOK}, {"left alone", setting.StatusOff}} {
+		if list := named[rest.status]; len(list) > 0 {
+			out.Line(rest.name, "%s", strings.Join(list, ", "))
+		}
 	}
 }
 

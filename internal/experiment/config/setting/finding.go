@@ -41,8 +41,8 @@ const (
 	StatusOff         Status = "off"          // policy off
 )
 
-// fit reports whether a setting in this status is as wanted, or will be after applying.
-func (s Status) fit() bool {
+// Fit reports whether a setting in this status is as wanted, or will be after applying.
+func (s Status) Fit() bool {
 	return s == StatusOK || s == StatusWillSet || s == StatusSet || s == StatusOff
 }
 
@@ -60,7 +60,7 @@ type Finding struct {
 }
 
 // Fails reports whether the finding forbids measuring: it is required and not as wanted.
-func (f Finding) Fails() bool { return f.Policy == Require && !f.Status.fit() }
+func (f Finding) Fails() bool { return f.Policy == Require && !f.Status.Fit() }
 
 // A Problem is a reason why this machine is not fit to measure, with what the user can do about it.
 type Problem struct {

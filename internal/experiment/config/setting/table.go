@@ -69,7 +69,7 @@ func (f Finding) rank() int {
 	switch {
 	case f.Fails():
 		return 0
-	case !f.Status.fit():
+	case !f.Status.Fit():
 		return 1
 	case f.Status == StatusWillSet:
 		return 2
@@ -142,7 +142,7 @@ func (f Finding) writeRemarks(b *strings.Builder, indent, width int) {
 		}
 	}
 	remark("note", f.Detail)
-	if f.Status.fit() {
+	if f.Status.Fit() {
 		return
 	}
 	if f.Fails() || f.Fix == "" {
@@ -161,7 +161,7 @@ func (t Table) answer() string {
 	if list := t.failing(); len(list) > 0 {
 		return "NOT fit to measure: " + names(list)
 	}
-	other := slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool { return f.Status.fit() })
+	other := slices.DeleteFunc(slices.Clone(t.Findings), func(f Finding) bool { return f.Status.Fit() })
 	if len(other) > 0 {
 		return "fit to measure; not as wanted, but not required: " + names(other)
 	}
