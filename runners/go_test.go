@@ -87,6 +87,11 @@ func TestGoBench(t *testing.T) {
 		{"BenchmarkN", "1000", 0, ""},
 		{"BenchmarkFails", "1", 1, "wrong checksum"},
 		{"BenchmarkNested", "1", 1, "gobench: BenchmarkNested printed 0 results of 5 iterations"},
+		{"BenchmarkNested/inner", "1", 0, ""},
+		{"BenchmarkNested/inner#01", "7", 0, ""},
+		{"BenchmarkNested/a(b|c)=[x/1", "1", 0, ""},
+		{`BenchmarkNested/\d+`, "1", 0, ""},
+		{"BenchmarkNested/.*", "1", 1, "BenchmarkNested/.* printed 0 results of 5 iterations"},
 		{"BenchmarkNowhere", "1", 1, "gobench: BenchmarkNowhere printed 0 results of 5 iterations"},
 	} {
 		t.Run(test.benchmark+" "+test.parameter, func(t *testing.T) {

@@ -263,8 +263,11 @@ public class Main {
     java.util.List<String> a = Arrays.asList(args);
     InternalProfiler p = (InternalProfiler) Class.forName(a.get(a.indexOf("-prof") + 1)).newInstance();
     if (!a.get(a.size() - 1).equals("^\\Qpkg.Sort.big\\E$")) throw new Error(a.toString());
-    for (int size = 1; size < 3; size++) // values of a parameter
+    boolean asked = a.contains("-p"); // otherwise each value of a parameter
+    if (asked && !a.get(a.indexOf("-p") + 1).equals("size=2")) throw new Error(a.toString());
+    for (int size = asked ? 2 : 1; size < 3; size++)
       for (int i = 0; i < Integer.parseInt(a.get(a.indexOf("-i") + 1)); i++) {
+        if (i == 0) System.err.println("size " + size);
         String id = "pkg.Sort.big-size-" + size; Score score = new Score();
         BenchmarkParams params = new BenchmarkParams() { public String id() { return id; } };
         p.beforeIteration(params, new IterationParams());
@@ -274,7 +277,7 @@ public class Main {
         if (System.getenv("WRONG") != null) { System.err.println("<failure>"); System.exit(1); }
       }
   }
-}`, "Sort.big", "pkg.Sort.big", "<failure>"},
+}`, "Sort.big.size-2", "pkg.Sort.big\nsize=2", "size 2\n<failure>"},
 }
 
 // TestJavaSuiteHooks: the suites in Java are in a jar, whose own programs call the hooks back.

@@ -1,5 +1,8 @@
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.List;
 import org.openjdk.jmh.infra.BenchmarkParams;
 import org.openjdk.jmh.infra.IterationParams;
 import org.openjdk.jmh.profile.InternalProfiler;
@@ -16,9 +19,14 @@ public final class KrunJmh implements KrunSuite, InternalProfiler {
 
     @Override
     public void run(int calls) throws Exception {
-        KrunSuite.program("org.openjdk.jmh.Main", "-f", "0", "-wi", "0", "-i", "" + KrunRunner.planned(),
-            "-bm", "ss", "-bs", "" + calls, "-tu", "ns", "-foe", "true", "-prof", "KrunJmh",
-            "^\\Q" + System.getenv("KRUN_SUITE_OPTIONS") + "\\E$");
+        String[] options = System.getenv("KRUN_SUITE_OPTIONS").split("\n");
+        List<String> arguments = new ArrayList<>(Arrays.asList("-f", "0", "-wi", "0", "-i", "" + KrunRunner.planned(),
+            "-bm", "ss", "-bs", "" + calls, "-tu", "ns", "-foe", "true", "-prof", "KrunJmh"));
+        for (int i = 1; i < options.length; i++) {
+            arguments.addAll(Arrays.asList("-p", options[i]));
+        }
+        arguments.add("^\\Q" + options[0] + "\\E$");
+        KrunSuite.program("org.openjdk.jmh.Main", arguments.toArray(new String[0]));
     }
 
     @Override
@@ -26,7 +34,7 @@ public final class KrunJmh implements KrunSuite, InternalProfiler {
         return "krund measures each iteration";
     }
 
-    /** JMH runs a benchmark with values of its parameters one after the other: the first ones are measured. */
+    /** JMH runs combinations of parameters that were not asked for one after the other: the first is measured. */
     @Override
     public void beforeIteration(BenchmarkParams benchmark, IterationParams iteration) {
         String id = benchmark.id();

@@ -2,6 +2,7 @@ package suites
 
 import (
 	"archive/zip"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // mostJar bounds the size of a jar of which the directory and one entry are read.
@@ -68,9 +71,10 @@ func (t *tree) jar(name, entry string) (entries []string, text string, err error
 }
 
 // jars adds the benchmarks of the jars whose names match a pattern: names returns them from the
-// entries of the jar and the text of one entry. Each has the name for the suite as its option.
+// entries of the jar and the text of one entry, each as its options, of which the first is its name
+// for the suite.
 func (t *tree) jars(f *Found, dirs []string, pattern, entry string,
-	names func(entries []string, text string) []string) error {
+	names func(entries []string, text string) [][]string) error {
 	for _, dir := range dirs {
 		files, err := t.list(dir)
 		if err != nil && dir == "." {
@@ -86,16 +90,25 @@ func (t *tree) jars(f *Found, dirs []string, pattern, entry string,
 				f.leave("%q: %v", clip(file), firstLine(err))
 				continue
 			}
-			list := names(entries, text)
-			for _, name := range list {
-				short := lastParts(name, 2)
-				if slices.ContainsFunc(list, func(n string) bool {
-					return n != name && lastParts(n, 2) == short
-				}) {
-					short = name
+			list, long := names(entries, text), map[string]string{}
+			for _, options := range list {
+				short := lastParts(options[0], 2)
+				if other, ok := long[short]; ok && other != options[0] {
+					long[short] = "" // two have it
+				} else {
+					long[short] = options[0]
 				}
-				b := Benchmark{Name: short, Files: map[string]string{"java": file}, Options: []string{name}}
-				if err := f.add(b); err != nil {
+			}
+			for _, options := range list {
+				name := lastParts(options[0], 2)
+				if long[name] == "" {
+					name = options[0]
+				}
+				for _, option := range options[1:] {
+					name += "." + inKey(option)
+				}
+				err := f.add(Benchmark{Name: name, Files: map[string]string{"java": file}, Options: options})
+				if err != nil {
 					return err
 				}
 			}
@@ -110,21 +123,163 @@ func lastParts(name string, n int) string {
 	return strings.Join(parts[max(0, len(parts)-n):], ".")
 }
 
-// jmhLine matches the beginning of a line of META-INF/BenchmarkList: class, generated class and
-// method, each after its length (jmh-core, util/lines/TestLineWriter).
-var jmhLine = regexp.MustCompile(`(?m)^JMH S \d+ (\S{1,200}) +S \d+ \S+ +S \d+ (\S{1,100}) `)
+// jmhLine is what is left of a line of META-INF/BenchmarkList of JMH, in UTF-16 units, in which the
+// lengths in it count. The first letter of each field is its type (jmh-core, util/lines/Constants and
+// TestLineWriter).
+type jmhLine struct {
+	units   []uint16
+	armored bool // values of parameters are: by JMH 1.24 and later
+	bad     bool
+}
+
+// word returns what stands before the next space.
+func (l *jmhLine) word() string {
+	n := slices.Index(l.units, ' ')
+	if n < 0 {
+		n = len(l.units)
+	}
+	word := string(utf16.Decode(l.units[:n]))
+	l.units = l.units[min(n+1, len(l.units)):]
+	return word
+}
+
+func (l *jmhLine) number() int {
+	n, err := strconv.Atoi(l.word())
+	if l.bad = l.bad || err != nil || n < 0 || n > len(l.units); l.bad {
+		return 0
+	}
+	return n
+}
+
+// text returns a text that stands after its length.
+func (l *jmhLine) text() string {
+	n := l.number()
+	text := string(utf16.Decode(l.units[:n]))
+	l.units = l.units[min(n+1, len(l.units)):]
+	return text
+}
+
+func (l *jmhLine) texts() []string {
+	var list []string
+	for n := l.number(); n > 0 && !l.bad; n-- {
+		list = append(list, l.text())
+	}
+	return list
+}
+
+// armor is the class of JMH that writes values of parameters so that no value breaks a line: 3 UTF-16
+// units in 8 digits of 6 bits, lowest first, filled up with =.
+const armor = "org/openjdk/jmh/util/lines/Armor.class"
+
+func (l *jmhLine) unarmor(text string) string {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	var units []uint16
+	for group := range slices.Chunk([]byte(text), 8) {
+		group = bytes.TrimRight(group, "=")
+		var bits uint64
+		for i, c := range group {
+			d := strings.IndexByte(digits, c)
+			l.bad = l.bad || d < 0
+			bits |= uint64(max(d, 0)) << (6 * i)
+		}
+		for i := range 6 * len(group) / 16 {
+			units = append(units, uint16(bits>>(16*i)))
+		}
+	}
+	return string(utf16.Decode(units))
+}
+
+// jmhParameter is a field with @Param.
+type jmhParameter struct {
+	name   string
+	values []string
+}
+
+// parse returns the texts of a line, of which the first three are the class, the generated class and
+// the method, and its parameters (jmh-core, runner/BenchmarkListEntry).
+func (l *jmhLine) parse() (texts []string, parameters []jmhParameter) {
+	for !l.bad && len(l.units) > 0 {
+		switch l.word() {
+		case "E":
+		case "S":
+			texts = append(texts, l.text())
+		case "I", "T", "U":
+			l.text()
+		case "L", "A":
+			l.texts()
+		case "M":
+			for n := l.number(); n > 0 && !l.bad; n-- {
+				p := jmhParameter{l.text(), l.texts()}
+				for i := range p.values {
+					if l.armored {
+						p.values[i] = l.unarmor(p.values[i])
+					}
+				}
+				parameters = append(parameters, p)
+			}
+		default:
+			l.bad = true
+		}
+	}
+	l.bad = l.bad || len(texts) < 3
+	return texts, parameters
+}
+
+// combined returns each combination of the parameters' values, as JMH's option -p has them.
+func combined(parameters []jmhParameter) ([][]string, error) {
+	slices.SortFunc(parameters, func(a, b jmhParameter) int { return cmp.Compare(a.name, b.name) })
+	all := [][]string{nil}
+	for _, p := range parameters {
+		switch {
+		case len(p.values) == 0:
+			return nil, fmt.Errorf("its parameter %q has no values", clip(p.name))
+		case strings.Contains(strings.Join(p.values, ""), ","):
+			return nil, fmt.Errorf("a value of its parameter %q has a comma, with which JMH's option -p "+
+				"separates values", clip(p.name))
+		case len(all)*len(p.values) > MostBenchmarks:
+			return nil, fmt.Errorf("its parameters have more than %d combinations", MostBenchmarks)
+		}
+		var longer [][]string
+		for _, c := range all {
+			for _, v := range p.values {
+				longer = append(longer, append(slices.Clip(c), p.name+"="+v))
+			}
+		}
+		all = longer
+	}
+	return all, nil
+}
 
 // readJMH reads the jars with benchmarks that JMH's annotation processor has listed: where Maven or
-// Gradle builds them, or in the directory itself.
+// Gradle builds them, or in the directory itself. A method with @Param is a benchmark for each
+// combination of values.
 func readJMH(t *tree, f *Found) error {
 	return t.jars(f, []string{".", "target", "build/libs"}, "*.jar", "META-INF/BenchmarkList",
-		func(_ []string, text string) []string {
-			var list []string
-			for _, m := range jmhLine.FindAllStringSubmatch(text, -1) {
-				list = append(list, m[1]+"."+m[2])
+		func(entries []string, text string) [][]string {
+			var list [][]string
+			armored := slices.Contains(entries, armor)
+			seen := map[string]bool{} // a method has a line for each of its modes
+			for line := range strings.Lines(text) {
+				rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "JMH ")
+				l := jmhLine{units: utf16.Encode([]rune(rest)), armored: armored}
+				texts, parameters := l.parse()
+				if !ok || l.bad || seen[texts[0]+"."+texts[2]] {
+					continue
+				}
+				name := texts[0] + "." + texts[2]
+				seen[name] = true
+				combinations, err := combined(parameters)
+				if err != nil {
+					f.leave("%q: %v", clip(name), err)
+				}
+				for _, c := range combinations {
+					list = append(list, append([]string{name}, c...))
+				}
+				if len(list) > MostBenchmarks {
+					break // adding them is refused
+				}
 			}
-			slices.Sort(list)
-			return slices.Compact(list) // a method has a line for each of its modes
+			return list
 		})
 }
 
@@ -133,11 +288,11 @@ var renaissanceName = regexp.MustCompile(`(?m)^benchmark\.[^.=]+\.name\s*=\s*(\S
 
 func readRenaissance(t *tree, f *Found) error {
 	return t.jars(f, []string{"."}, "renaissance*.jar", "benchmarks.properties",
-		func(_ []string, text string) []string {
-			var list []string
+		func(_ []string, text string) [][]string {
+			var list [][]string
 			for _, m := range renaissanceName.FindAllStringSubmatch(text, -1) {
 				if !strings.HasPrefix(m[1], "dummy-") { // they test the harness
-					list = append(list, m[1])
+					list = append(list, []string{m[1]})
 				}
 			}
 			return list
@@ -146,12 +301,12 @@ func readRenaissance(t *tree, f *Found) error {
 
 // readDaCapo reads the jar of DaCapo, in which each benchmark has a file of its sizes.
 func readDaCapo(t *tree, f *Found) error {
-	return t.jars(f, []string{"."}, "dacapo*.jar", "", func(entries []string, _ string) []string {
-		var list []string
+	return t.jars(f, []string{"."}, "dacapo*.jar", "", func(entries []string, _ string) [][]string {
+		var list [][]string
 		for _, entry := range entries {
 			name, ok := strings.CutSuffix(path.Base(entry), ".cnf")
 			if ok && path.Base(path.Dir(entry)) == "cnf" {
-				list = append(list, name)
+				list = append(list, []string{name})
 			}
 		}
 		return list

@@ -69,11 +69,16 @@ func readJetStream(t *tree, f *Found) error {
 	return nil
 }
 
-// goBenchmark matches the declaration of a benchmark of Go's package testing.
-var goBenchmark = regexp.MustCompile(`(?m)^func (Benchmark\w{0,100})\(\w+ \*testing\.B\)`)
+// What names a benchmark of Go's package testing: its declaration, with what it does, and the line that
+// a test binary prints of it. Only the latter has the names of sub-benchmarks (b.Run).
+var (
+	goBenchmark = regexp.MustCompile(`(?ms)^func (Benchmark\w{0,100})\((\w{1,100}) \*testing\.B\)(.*?)(?:^}|\z)`)
+	goListed    = regexp.MustCompile(`(?m)^(Benchmark\S{0,200})[ \t]+\d+[ \t]`)
+)
 
 // readGo reads the test binaries that `go test -c` has left beside the sources of a package: in the
-// directory itself, and in those below it.
+// directory itself, and in those below it. NAME.bench beside NAME.test, which has what the binary
+// printed, lists the benchmarks in the place of the sources.
 func readGo(t *tree, f *Found) error {
 	return t.packages(".", 0, f)
 }
@@ -88,7 +93,13 @@ func (t *tree) packages(dir string, depth int, f *Found) error {
 	if err != nil {
 		return err
 	}
-	binary := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".test") })
+	binary, pattern, list := "", goBenchmark, "_test.go"
+	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".test") }); i >= 0 {
+		binary = names[i]
+		if listed := strings.TrimSuffix(binary, "test") + "bench"; slices.Contains(names, listed) {
+			pattern, list = goListed, listed
+		}
+	}
 	for _, name := range names {
 		at := path.Join(dir, name)
 		if info, err := t.root.Lstat(at); err == nil && info.IsDir() {
@@ -99,7 +110,7 @@ func (t *tree) packages(dir string, depth int, f *Found) error {
 			}
 			continue
 		}
-		if !strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(name, list) {
 			continue
 		}
 		text, err := t.text(at)
@@ -107,18 +118,20 @@ func (t *tree) packages(dir string, depth int, f *Found) error {
 			f.leave("%q: %v", clip(at), err)
 			continue
 		}
-		for _, m := range goBenchmark.FindAllStringSubmatch(text, -1) {
-			b := Benchmark{Name: m[1], Options: []string{m[1]}}
-			if dir != "." {
-				b.Name = strings.ReplaceAll(dir, "/", ".") + "." + m[1]
-			}
-			if binary < 0 {
-				f.leave("%q: its package has no test binary: run go test -c in %s", clip(b.Name), clip(dir))
-				continue
-			}
-			b.Files = map[string]string{"external": path.Join(dir, names[binary])}
-			if err := f.add(b); err != nil {
-				return err
+		for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+			b := Benchmark{Name: inKey(strings.TrimPrefix(dir+"/"+m[1], "./")), Options: m[1:2],
+				Files: map[string]string{"external": path.Join(dir, binary)}}
+			switch {
+			case binary == "":
+				f.leave("%q: its package has no test binary: run go test -c in %q", clip(b.Name), clip(dir))
+			case len(m) > 2 && strings.Contains(m[3], m[2]+".Run("):
+				f.leave("%q: only its sub-benchmarks have times: in %q, list them with ./%s -test.run='^$' "+
+					"-test.bench=. -test.benchtime=1x -test.cpu=1 >%sbench", clip(b.Name), clip(dir), clip(binary),
+					strings.TrimSuffix(clip(binary), "test"))
+			default:
+				if err := f.add(b); err != nil {
+					return err
+				}
 			}
 		}
 	}

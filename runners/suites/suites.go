@@ -200,6 +200,19 @@ func clip(text string) string {
 	return text
 }
 
+// inKey writes a part of a suite's name with the characters that a name of krund has.
+func inKey(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '/':
+			return '.'
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.+", r)):
+			return r
+		}
+		return '-'
+	}, text)
+}
+
 // tree reads the files of a suite, none of which is outside of its directory.
 type tree struct {
 	root *os.Root

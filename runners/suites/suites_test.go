@@ -103,13 +103,22 @@ func TestRead(t *testing.T) {
 	f = must.Get(suite(t, "go-test", map[string]string{"sort.test": "",
 		"sort_test.go": "func BenchmarkSort(b *testing.B) {\n" +
 			"func TestX(t *testing.T) {\nfunc BenchmarkHelper(b *testing.B, n int) {\n",
+		"run/r_test.go":    "func BenchmarkR(x *testing.B) {\n\tx.Run(\"a\", f)\n}\n",
+		"run/r.test":       "",
+		"listed/l_test.go": "func BenchmarkL(b *testing.B) {\n\tb.Run(\"a\", f)\n}\n",
+		"listed/l.test":    "",
+		"listed/l.bench": "goos: linux\nBenchmarkL/a=1/b#01 \t 1\t 5 ns/op\nBenchmarkL/..\t1\t 5 ns/op\n" +
+			"BenchmarkL/\x1b[2J 1 5 ns/op\nBenchmarkF \t--- FAIL\nPASS\n",
 		"sub/deep/d.test":    "",
 		"sub/deep/d_test.go": "func BenchmarkD(b *testing.B) {",
 		"none/n_test.go":     "func BenchmarkN(b *testing.B) {",
 		"testdata/t_test.go": "func BenchmarkT(b *testing.B) {"}))(t)
-	must.Equal(t, names(f), `BenchmarkSort["BenchmarkSort"] sub.deep.BenchmarkD["BenchmarkD"]`)
-	must.Equal(t, f.Benchmarks[1].Files["external"], "sub/deep/d.test")
-	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "run go test -c in none"), f.LeftOut)
+	must.Equal(t, names(f), `BenchmarkSort["BenchmarkSort"] listed.BenchmarkL...["BenchmarkL/.."] `+
+		`listed.BenchmarkL.a-1.b-01["BenchmarkL/a=1/b#01"] sub.deep.BenchmarkD["BenchmarkD"]`)
+	must.Equal(t, f.Benchmarks[3].Files["external"], "sub/deep/d.test")
+	must.Be(t, len(f.LeftOut) == 3 && strings.Contains(f.LeftOut[0], "has a control character"), f.LeftOut)
+	must.Be(t, strings.Contains(f.LeftOut[1], `run go test -c in "none"`), f.LeftOut)
+	must.Be(t, strings.HasSuffix(f.LeftOut[2], "-test.cpu=1 >r.bench"), f.LeftOut)
 
 	f = must.Get(suite(t, "sightglass", map[string]string{"engines/wasmtime/libengine.so": "",
 		"benchmarks/blake3/benchmark.wasm": "", "benchmarks/shootout/fib.wasm": "",
@@ -146,25 +155,48 @@ func jar(t *testing.T, entries map[string]string) string {
 	return b.String()
 }
 
-// jmhList is a line as JMH's annotation processor writes it.
-func jmhList(class, method, mode string) string {
+// jmhList is a line as JMH's annotation processor writes it, with parameters as they stand in it.
+func jmhList(class, method, mode, parameters string) string {
 	line := "JMH "
 	for _, part := range []string{class, strings.Replace(class, ".", ".jmh_generated.", 1), method, mode} {
 		line += fmt.Sprintf("S %d %s ", len(part), part)
 	}
-	return line + "E A 1 1 1 E E E\n"
+	return line + "E A 2 1 1 1 1 L 1 1 g I 1 5 T 4 10 s E E E E E E S 4 java L 1 2 -X E E " + parameters +
+		" U 11 NANOSECONDS E E \n"
 }
 
 // TestJars: the benchmarks of JMH, Renaissance and DaCapo are named in their jars.
 func TestJars(t *testing.T) {
 	f := must.Get(suite(t, "jmh", map[string]string{"target/benchmarks.jar": jar(t, map[string]string{
-		"META-INF/BenchmarkList": jmhList("org.a.Sort", "big", "Throughput") +
-			jmhList("org.a.Sort", "big", "AverageTime") + jmhList("org.a.Sort", "small", "Throughput") +
-			jmhList("org.b.Sort", "small", "Throughput")}), "other.jar": jar(t, nil), "broken.jar": "PK"}))(t)
+		"META-INF/BenchmarkList": jmhList("org.a.Sort", "big", "Throughput", "E") +
+			jmhList("org.a.Sort", "big", "AverageTime", "E") +
+			jmhList("org.a.Sort", "small", "Throughput", "E") +
+			jmhList("org.b.Sort", "small", "Throughput", "E")}), "other.jar": jar(t, nil), "broken.jar": "PK"}))(t)
 	must.Equal(t, names(f), `Sort.big["org.a.Sort.big"] org.a.Sort.small["org.a.Sort.small"] `+
 		`org.b.Sort.small["org.b.Sort.small"]`)
 	must.Equal(t, f.Benchmarks[0].Files["java"], "target/benchmarks.jar")
 	must.Be(t, len(f.LeftOut) == 1 && strings.Contains(f.LeftOut[0], "broken.jar"), f.LeftOut)
+
+	text := jmhList("a.P", "m", "Throughput", "M 2 4 size 2 2 10 3 100 1 k 2 3 é=b 5 x/ 😀") +
+		jmhList("a.P", "comma", "Throughput", "M 1 1 k 1 3 a,b") +
+		jmhList("a.P", "none", "Throughput", "M 1 1 k 0") +
+		jmhList("a.P", "many", "Throughput", "M 3"+strings.Repeat(" 1 k 11"+strings.Repeat(" 1 v", 11), 3)) +
+		"JMH S 3 a.B S 3 a.B S 99999999 x\nJMH S -1 x\nJMH X\nS 1 a S 1 b S 1 c\nJMH M 9 "
+	f = must.Get(suite(t, "jmh", map[string]string{"a.jar": jar(t, map[string]string{
+		"META-INF/BenchmarkList": text})}))(t)
+	must.Equal(t, names(f), `P.m.k---b.size-10["a.P.m" "k=é=b" "size=10"] `+
+		`P.m.k---b.size-100["a.P.m" "k=é=b" "size=100"] P.m.k-x.--.size-10["a.P.m" "k=x/ 😀" "size=10"] `+
+		`P.m.k-x.--.size-100["a.P.m" "k=x/ 😀" "size=100"]`)
+	left := strings.Join(f.LeftOut, "\n")
+	must.Be(t, len(f.LeftOut) == 3 && strings.Contains(left, "has a comma") &&
+		strings.Contains(left, "has no values") && strings.Contains(left, "more than 1000 combinations"), left)
+
+	// From META-INF/BenchmarkList of jmh-samples 1.37, JMHSample_27_Params, with fewer values of arg.
+	f = must.Get(suite(t, "jmh", map[string]string{"a.jar": jar(t, map[string]string{
+		"org/openjdk/jmh/util/lines/Armor.class": "", "META-INF/BenchmarkList": jmhList("a.P", "bench",
+			"AverageTime", "M 2 3 arg 2 8 xAA===== 8 xAAMAEDA 9 certainty 1 16 xAAMAADAwAA=====")})}))(t)
+	must.Equal(t, names(f), `P.bench.arg-1.certainty-1000["a.P.bench" "arg=1" "certainty=1000"] `+
+		`P.bench.arg-101.certainty-1000["a.P.bench" "arg=101" "certainty=1000"]`)
 
 	f = must.Get(suite(t, "renaissance", map[string]string{"renaissance-gpl.jar": jar(t, map[string]string{
 		"benchmarks.properties": "benchmark.scrabble.name=scrabble\nbenchmark.scrabble.repetitions=50\n" +

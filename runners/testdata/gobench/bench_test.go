@@ -3,6 +3,7 @@ package gobench
 import (
 	"fmt"
 	"testing"
+	"time"
 )
 
 func BenchmarkN(b *testing.B) {
@@ -15,4 +16,12 @@ func BenchmarkNMore(b *testing.B) { b.Skip("not asked for") }
 
 func BenchmarkFails(b *testing.B) { b.Fatal("wrong checksum") }
 
-func BenchmarkNested(b *testing.B) { b.Run("inner", func(*testing.B) {}) }
+func BenchmarkNested(b *testing.B) {
+	for _, name := range []string{"inner", "inner", "a(b|c)=[x/1", "a(b|c)=[x/10", `\d+`} {
+		b.Run(name, func(b *testing.B) {
+			if time.Sleep(time.Millisecond); len(name) > 11 {
+				b.Skip("not asked for")
+			}
+		})
+	}
+}
