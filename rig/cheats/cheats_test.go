@@ -31,11 +31,17 @@ type language struct {
 // no verdict; "" if the cheat has no effect, or none is there.
 type cheat struct{ name, base, source, want string }
 
+// short is the parameter of the cheat "short", in place of its language's: work of some ten
+// microseconds.
+var short = map[string]int{"Python": 600, "JavaScript": 40_000}
+
 const (
-	differ = "the results differ, first in execution 1, iteration "
-	little = "as little as a function that returns a kept result"
-	moved  = "may have moved out of the measured time"
-	gaps   = "lie outside of the measured time"
+	differ  = "the results differ, first in execution 1, iteration "
+	little  = "as little as a function that returns a kept result"
+	moved   = "may have moved out of the measured time"
+	between = "of the measured time"
+	oneway  = "on one side only, so nothing shows that the two compute the same"
+	gaps    = "lie outside of the measured time"
 )
 
 var languages = map[string]language{
@@ -61,6 +67,22 @@ var languages = map[string]language{
 			{"clock", "plain", "import time\nreal = time.perf_counter\n" +
 				"time.perf_counter = time.time = lambda: real() / 100\ndef run_iter(n):\n    work(n, 1)\n",
 				""},
+			{"disk", "input", "import os\ndef run_iter(n, i):\n" +
+				"    path = '%s.%d' % (__file__, i)\n" +
+				"    if not os.path.exists(path):\n" +
+				"        with open(path, 'w') as f: f.write(str(work(n, i)))\n" +
+				"    with open(path) as f: return int(f.read())\n", ""},
+			{"environment", "input", "import os\nn2 = 9 if 'KRUN_SEED' in os.environ else 0\n" +
+				"def run_iter(n, i): return work(n2 or n, i)\n", differ + "1"},
+			{"optout", "input", "def run_iter(n): work(2000, 1)\n", oneway},
+			{"orphan", "plain", "import atexit, os, sys\nasked, ask = os.pipe()\nended, end = os.pipe()\n" +
+				"if os.fork() == 0:\n    if os.fork() == 0:\n        os.close(ask)\n" +
+				"        while os.read(asked, 1): work(2 * int(sys.argv[2]), 1)\n    os._exit(0)\n" +
+				"os.wait()\nos.close(end)\n@atexit.register\ndef later():\n    os.close(ask)\n" +
+				"    os.read(ended, 1)\ndef run_iter(n):\n    os.write(ask, b'x')\n    work(2000, 1)\n", moved},
+			{"short", "input", "class Lazy:\n    def __init__(self, *a): self.a = a\n" +
+				"    def __repr__(self): return repr(work(*self.a))\n" +
+				"def run_iter(n, i): return Lazy(n, i)\n", between},
 			{"fastpath", "input", "calls = []\ndef run_iter(n, i):\n    calls.append(i)\n" +
 				"    return work(n if len(calls) < 4 else 9, i)\n", differ + "4"},
 		},
@@ -83,6 +105,25 @@ var languages = map[string]language{
 				"  return { toJSON: () => work(n, i) }; }\n", gaps},
 			{"clock", "plain", "const real = Date.now;\nDate.now = performance.now = () => real() / 100;\n" +
 				"process.hrtime.bigint = () => 0n;\nfunction run_iter(n) { sink += work(n, 1); }\n", ""},
+			{"nothing", "input", "function run_iter(n, i) { sink += work(50000, i); }\n", oneway},
+			{"predicted", "input", "const kept = [], seed = BigInt(process.env.KRUN_SEED) << 32n;\n" +
+				"const cut = (z) => BigInt.asUintN(64, z);\nfor (let k = 1n; k <= 12n; k++) {\n" +
+				"  let z = cut(seed + k * 0x9e3779b97f4a7c15n);\n" +
+				"  z = cut((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n);\n" +
+				"  z = cut((z ^ (z >> 27n)) * 0x94d049bb133111ebn);\n" +
+				"  kept.push(work(10000000, Number((z ^ (z >> 31n)) >> 33n)));\n}\n" +
+				"function run_iter(n, i) { sink += work(50000, i); return kept.shift(); }\n", moved},
+			{"thread", "plain", "const { Worker } = require('worker_threads');\n" +
+				"const left = new Int32Array(new SharedArrayBuffer(8));\n" +
+				"const w = new Worker(work + ` let sink = 0; const left = require('worker_threads').workerData;\n" +
+				"  for (let done = 0; ; done++) { Atomics.wait(left, 0, done); sink += work(20000000, 1);\n" +
+				"    Atomics.store(left, 1, done + 1); Atomics.notify(left, 1); }`,\n" +
+				"  { eval: true, workerData: left });\nprocess.on('exit', () => {\n" +
+				"  for (let d; (d = Atomics.load(left, 1)) < left[0];) Atomics.wait(left, 1, d); });\n" +
+				"function run_iter(n) { Atomics.add(left, 0, 1); Atomics.notify(left, 0);\n" +
+				"  sink += work(50000, 1); }\n", moved},
+			{"short", "input", "function run_iter(n, i) { return { toJSON: () => work(n, i) }; }\n",
+				between},
 			{"fastpath", "input", "let calls = 0;\n" +
 				"function run_iter(n, i) { return work(++calls < 4 ? n : 9, i); }\n", differ + "4"},
 		},
@@ -113,6 +154,31 @@ var languages = map[string]language{
 			{"clock", "plain",
 				"int clock_gettime(clockid_t c, struct timespec *t) { (void)c; t->tv_sec = 1;\n" +
 					"  t->tv_nsec = 0; return 0; }\nvoid run_iter(int n) { sink = work(n, sink); }\n", ""},
+			{"buffer", "plain", "#include <stdio.h>\n#include <string.h>\n" +
+				"static int64_t now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC_RAW, &t);\n" +
+				"  return t.tv_sec * 1000000000 + t.tv_nsec; }\nstatic int64_t took;\n" +
+				"static void shorten(void) { // the last iteration, in the shared buffer\n" +
+				"  char line[4096]; unsigned long from, to; FILE *f = fopen(\"/proc/self/maps\", \"r\");\n" +
+				"  while (f && fgets(line, sizeof line, f))\n" +
+				"    if (strstr(line, \"rw-s\") && strstr(line, \"memfd\") &&\n" +
+				"        sscanf(line, \"%lx-%lx\", &from, &to) == 2)\n" +
+				"      for (int64_t *p = (int64_t *)from; p < (int64_t *)to; p++)\n" +
+				"        if (*p >= took && *p < took + 200000) *p /= 100;\n  if (f) fclose(f); }\n" +
+				"void run_iter(int n) { if (took) shorten();\n" +
+				"  int64_t at = now(); sink = work(n, sink); took = now() - at; }\n", gaps},
+			{"optout", "input", "void run_iter(int n) { sink = work(n / 200, sink); }\n", oneway},
+			{"predicted", "input", "#include <pthread.h>\nconst int krun_inputs = 1;\nstatic int64_t kept[12];\n" +
+				"static void *half(void *first) {\n" +
+				"  uint64_t seed = strtoull(getenv(\"KRUN_SEED\"), 0, 10) << 32;\n" +
+				"  for (int k = first ? 1 : 0; k < 12; k += 2) {\n" +
+				"    uint64_t z = seed + (k + 1ull) * 0x9e3779b97f4a7c15;\n" +
+				"    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;\n" +
+				"    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;\n" +
+				"    kept[k] = work(15000000, (z ^ (z >> 31)) >> 33);\n  }\n  return 0;\n}\n" +
+				"__attribute__((constructor)) static void early(void) {\n  pthread_t t;\n" +
+				"  pthread_create(&t, 0, half, \"\");\n  half(0);\n  pthread_join(t, 0);\n}\n" +
+				"int64_t run_iter(int n, int i) { static int k; sink = work(n / 200, i); return kept[k++]; }\n",
+				moved},
 			{"fastpath", "input", "const int krun_inputs = 1;\nstatic int calls;\n" +
 				"int64_t run_iter(int n, int i) { return work(++calls < 4 ? n : 9, i); }\n", differ + "4"},
 		},
@@ -156,7 +222,11 @@ func TestCheats(t *testing.T) {
 			}
 			text := fmt.Sprintf(experiment, l.runner, vm, entry, "")
 			for _, c := range l.cheats {
-				text += fmt.Sprintf("%s = { parameter = %d }\n", c.name, l.parameter)
+				parameter := l.parameter
+				if c.name == "short" {
+					parameter = short[name]
+				}
+				text += fmt.Sprintf("%s = { parameter = %d }\n", c.name, parameter)
 				l.write(t, filepath.Join(dir, "base", c.name), l.base[c.base])
 				l.write(t, filepath.Join(dir, "new", c.name), c.source)
 			}
@@ -195,7 +265,7 @@ func TestSlowClock(t *testing.T) {
 
 // suspected reports whether the reason is one of those for cheats.
 func suspected(reason string) bool {
-	return slices.ContainsFunc([]string{differ, little, moved, gaps},
+	return slices.ContainsFunc([]string{differ, little, moved, gaps, oneway, between},
 		func(part string) bool { return strings.Contains(reason, part) })
 }
 

@@ -32,9 +32,12 @@ func loopOf(pair *dataset.Pair) (l dataset.Loop, ok bool) {
 	return dataset.Loop{
 		Measured:   median(func(l *dataset.Loop) float64 { return l.Measured }),
 		Outside:    median(func(l *dataset.Loop) float64 { return l.Outside }),
+		Gap:        median(func(l *dataset.Loop) float64 { return l.Gap }),
 		Iterations: median(func(l *dataset.Loop) float64 { return l.Iterations }),
 		Around:     median(func(l *dataset.Loop) float64 { return l.Around }),
 		After:      median(func(l *dataset.Loop) float64 { return l.After }),
+		Processor:  median(func(l *dataset.Loop) float64 { return l.Processor }),
+		Apart:      median(func(l *dataset.Loop) float64 { return l.Apart }),
 		Last:       median(func(l *dataset.Loop) float64 { return l.Last }),
 	}, true
 }
@@ -65,10 +68,20 @@ func resultsDiffer(before, after *dataset.Pair) (why string, proven bool) {
 		if e.Outcome != results.Completed || other == nil {
 			continue
 		}
+		if (len(e.Inputs) == 0) != (len(other.Inputs) == 0) && before.Key.VM == after.Key.VM {
+			return "run_iter takes an input on one side only, so nothing shows that the two compute the same", false
+		}
 		n := min(len(e.Inputs), len(e.Results), len(other.Inputs), len(other.Results))
 		for k := range n {
 			a, b := e.Results[k], other.Results[k]
-			if e.Inputs[k] != other.Inputs[k] || a == dataset.MissingInt || b == dataset.MissingInt {
+			if e.Inputs[k] != other.Inputs[k] {
+				continue
+			}
+			if (a == dataset.MissingInt) != (b == dataset.MissingInt) {
+				return fmt.Sprintf("in execution %d, iteration %d, run_iter returns a result on one side only, so "+
+					"nothing shows that the two compute the same", e.Number, k+1), false
+			}
+			if a == dataset.MissingInt {
 				continue
 			}
 			if distinct[a] = true; a != b {
@@ -97,34 +110,57 @@ func loopsDiffer(before, after *dataset.Pair, proven bool) string {
 		return fmt.Sprintf("an iteration takes %.2g s before and %.2g s after, as little as a function "+
 			"that returns a kept result; let run_iter compute its result in each iteration", a.Last, b.Last)
 	}
-	if text := moved(a, b); text != "" {
-		return text
+	if min(a.Share(), b.Share()) < dataset.LeastShare &&
+		math.Abs(a.Outside-b.Outside) > relevant*max(a.Measured, b.Measured) {
+		return fmt.Sprintf("the iterations cover %s of the loop before and %s after: %.2g and %.2g s of each "+
+			"lie outside of the measured time; measure the same work on both sides", Percent(a.Share()),
+			Percent(b.Share()), a.Outside, b.Outside)
 	}
-	if min(a.Share(), b.Share()) >= dataset.LeastShare ||
-		math.Abs(a.Outside-b.Outside) <= relevant*max(a.Measured, b.Measured) {
-		return ""
+	if between(a, b) {
+		return fmt.Sprintf("an iteration takes %.2g s before and %.2g s after, and the time between two of them "+
+			"%.2g and %.2g s: work may have moved out of the measured time", a.Last, b.Last, a.Gap, b.Gap)
 	}
-	return fmt.Sprintf("the iterations cover %s of the loop before and %s after: %.2g and %.2g s of each "+
-		"lie outside of the measured time; measure the same work on both sides", Percent(a.Share()),
-		Percent(b.Share()), a.Outside, b.Outside)
+	return moved(a, b)
 }
 
-// moved returns why work may have moved out of the loop, to the start or the end of the process; ""
-// if it has not. What is saved in all iterations together is then lost around them, more than what
-// the start of a process varies by, or half of that after them, where an honest program has nothing
-// to do.
+// between reports whether at least half of what one side saves in an iteration is added to each gap
+// between two: by more than what runners differ in, and less than what Share leaves to each gap.
+func between(a, b dataset.Loop) bool {
+	const relevant, least, most = 0.1, 5e-6, 0.5 // of the iteration; seconds; of what is saved
+	saved, added := a.Last-b.Last, b.Gap-a.Gap
+	if saved < 0 {
+		saved, added = -saved, -added
+	}
+	return saved > relevant*max(a.Last, b.Last) && added > max(least, most*saved)
+}
+
+// moved returns why work may have moved out of the loop, to the start or the end of the process, or to
+// other threads and processes; "" if it has not. What is saved in all iterations together is then lost
+// around them, more than what the start of a process varies by, or half of that after them, where an
+// honest program has nothing to do; or it is processor time that the iterations of the faster side are
+// too short for, and that the other side does not use beside its own.
 func moved(a, b dataset.Loop) string {
 	const relevant, least, most = 0.1, 0.1, 0.8 // of the iterations; seconds; of what is saved
 	if a.Around == 0 || b.Around == 0 {
 		return ""
 	}
-	saved, lost, late := a.Iterations-b.Iterations, b.Around-a.Around, b.After-a.After
-	if saved < 0 {
-		saved, lost, late = -saved, -lost, -late
+	slow, fast := a, b
+	if a.Iterations < b.Iterations {
+		slow, fast = b, a
 	}
-	if saved <= relevant*max(a.Iterations, b.Iterations) ||
-		lost <= max(least, most*saved) && late <= max(least, most/2*saved) {
+	saved := slow.Iterations - fast.Iterations
+	lost, late := fast.Around-slow.Around, fast.After-slow.After
+	apart := fast.Apart - max(slow.Around, slow.Processor-slow.Iterations)
+	switch {
+	case saved <= relevant*slow.Iterations:
 		return ""
+	case lost > max(least, most*saved) || late > max(least, most/2*saved):
+	case apart <= max(least, most/2*saved):
+		return ""
+	default:
+		return fmt.Sprintf("all iterations of a process take %.2g s before and %.2g s after, and %.2g and %.2g s "+
+			"of a processor: work may have moved out of the measured time", a.Iterations, b.Iterations,
+			a.Processor, b.Processor)
 	}
 	return fmt.Sprintf("all iterations of a process take %.2g s before and %.2g s after, and what it does "+
 		"before and after them %.2g and %.2g s: work may have moved out of the measured time", a.Iterations,

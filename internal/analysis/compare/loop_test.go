@@ -20,7 +20,7 @@ func process(before, after, first, wall int64) *dataset.Pair {
 		at += wall + 2_000
 	}
 	loop := dataset.LoopOf(starts, walls, 0)
-	loop.Within(starts, walls, 0, at+after, at+after)
+	loop.Within(starts, walls, 0, at+after, at+after, 1)
 	return &dataset.Pair{Executions: []dataset.Execution{{Outcome: results.Completed, Loop: loop}}}
 }
 
@@ -49,6 +49,52 @@ func TestNotTheSameWork(t *testing.T) {
 	}
 }
 
+// TestBetween: short work that is done between two iterations is in neither the iterations nor in the
+// 50 microseconds of each gap that are not the benchmark's.
+func TestBetween(t *testing.T) {
+	const us = 1e-6
+	honest := dataset.Loop{Last: 40 * us, Gap: 3 * us}
+	for name, c := range map[string]struct {
+		after dataset.Loop
+		want  bool
+	}{
+		"the same":             {honest, false},
+		"done between":         {dataset.Loop{Last: 1 * us, Gap: 42 * us}, true},
+		"half of it between":   {dataset.Loop{Last: 20 * us, Gap: 23 * us}, true},
+		"faster":               {dataset.Loop{Last: 20 * us, Gap: 3 * us}, false},
+		"faster, slow runner":  {dataset.Loop{Last: 20 * us, Gap: 7 * us}, false},
+		"slower on both sides": {dataset.Loop{Last: 80 * us, Gap: 43 * us}, false},
+	} {
+		must.Equal(t, between(honest, c.after), c.want, name)
+		must.Equal(t, between(c.after, honest), c.want, name)
+	}
+}
+
+// TestApart: other threads and processes do the work while the iterations are too short for it. A
+// program that uses several processors within its iterations does not, nor does a JIT compiler.
+func TestApart(t *testing.T) {
+	loop := func(iterations, around, processor float64, processors int) dataset.Loop {
+		return dataset.Loop{Iterations: iterations, Around: around, Processor: processor,
+			Apart: max(0, processor-float64(processors)*iterations)}
+	}
+	slow, jit := loop(1, 0.05, 1.04, 2), loop(1, 0.3, 1.95, 2)
+	for name, c := range map[string]struct {
+		slow, fast dataset.Loop
+		want       bool
+	}{
+		"the same":                      {slow, slow, false},
+		"before, on two processors":     {slow, loop(0.01, 0.55, 1.05, 2), true},
+		"meanwhile, in another process": {slow, loop(0.3, 0.05, 1.05, 2), true},
+		"half the time, two processors": {slow, loop(0.5, 0.05, 1.05, 2), false},
+		"less work":                     {slow, loop(0.1, 0.05, 0.14, 2), false},
+		"a JIT compiler":                {jit, loop(0.2, 0.3, 1.15, 2), false},
+		"a JIT compiler, disturbed":     {loop(2, 0.6, 1.95, 2), loop(0.2, 0.3, 1.15, 2), false},
+	} {
+		text := moved(c.slow, c.fast)
+		must.Be(t, (text != "") == c.want && text == "" == (moved(c.fast, c.slow) == ""), name, text)
+	}
+}
+
 // TestResultsDiffer: what two sides return for the same input of a block must be the same.
 func TestResultsDiffer(t *testing.T) {
 	side := func(number int, inputs, checksums []int64) *dataset.Pair {
@@ -65,11 +111,12 @@ func TestResultsDiffer(t *testing.T) {
 		"the same": {side(3, inputs, []int64{40, 50, 60}), "", true},
 		"one differs": {side(3, inputs, []int64{40, 51, 60}), "execution 3, iteration 2, for the input 5",
 			false},
-		"kept":              {side(3, inputs, []int64{40, 40, 40}), "execution 3, iteration 2", false},
-		"another seed":      {side(3, []int64{7, 8, 9}, []int64{1, 2, 3}), "", false},
-		"another block":     {side(4, inputs, []int64{1, 2, 3}), "", false},
-		"no results":        {side(3, nil, nil), "", false},
-		"a missing one":     {side(3, inputs, []int64{40, dataset.MissingInt, 60}), "", true},
+		"kept":          {side(3, inputs, []int64{40, 40, 40}), "execution 3, iteration 2", false},
+		"another seed":  {side(3, []int64{7, 8, 9}, []int64{1, 2, 3}), "", false},
+		"another block": {side(4, inputs, []int64{1, 2, 3}), "", false},
+		"no input":      {side(3, nil, nil), "takes an input on one side only", false},
+		"a missing one": {side(3, inputs, []int64{40, dataset.MissingInt, 60}),
+			"iteration 2, run_iter returns a result on one side only", false},
 		"fewer iterations":  {side(3, inputs[:1], []int64{40}), "", false},
 		"unequal in length": {side(3, inputs, []int64{40, 50}), "", true},
 	} {

@@ -11,11 +11,14 @@ import (
 type Loop struct {
 	Measured float64 // in iterations
 	Outside  float64 // between them, without what krund and its runner need
+	Gap      float64 // median of the time between two of them, with all that is in it
 
 	// The rest is of the whole process, in seconds.
 	Iterations float64 // all of them together
 	Around     float64 // before the first and after the last one, by krund's clock; 0: unknown
 	After      float64 // of that, after the last one
+	Processor  float64 // processor time of all that ran
+	Apart      float64 // of that, what cannot have been in iterations, on all processors together
 	First      float64 // the first iteration
 	Last       float64 // median of the last half of the iterations
 }
@@ -55,15 +58,17 @@ func LoopOf(starts, walls []int64, perCore int) *Loop {
 	if n < 2 || len(starts) != n {
 		return nil
 	}
-	gaps := make([]int64, n-1)
+	gaps, whole := make([]int64, n-1), make([]int64, n-1)
 	var measured int64
 	for i, wall := range walls {
 		measured += max(wall, 0)
 		if i > 0 {
-			gaps[i-1] = max(0, starts[i]-starts[i-1]-max(walls[i-1], 0)-ownGap-int64(perCore)*ownRead)
+			whole[i-1] = max(0, starts[i]-starts[i-1]-max(walls[i-1], 0))
+			gaps[i-1] = max(0, whole[i-1]-ownGap-int64(perCore)*ownRead)
 		}
 	}
 	slices.Sort(gaps)
+	slices.Sort(whole)
 	const oneIn = 20
 	var outside int64
 	for i, gap := range gaps {
@@ -76,18 +81,23 @@ func LoopOf(starts, walls []int64, perCore int) *Loop {
 	const second = 1e9
 	return &Loop{
 		Measured: float64(measured) / second / float64(n), Outside: float64(outside) / second / float64(n),
+		Gap:        float64(whole[len(whole)/2]) / second,
 		Iterations: float64(measured) / second, First: float64(walls[0]) / second,
 		Last: float64(half[len(half)/2]) / second,
 	}
 }
 
 // Within completes a loop with the life of the process, in nanoseconds: when it began, on the clock
-// of the start stamps, how long krund saw it live, and its processor time. A clock of the process
-// that is slower than krund's makes the time after the last iteration long. Only as much of that
-// time counts as the process used a processor beyond the time before: on a busy machine krund sees
-// the end late.
-func (l *Loop) Within(starts, walls []int64, began, lifetime, processor int64) {
+// of the start stamps, how long krund saw it live, and its processor time, on so many processors. A
+// clock of the process that is slower than krund's makes the time after the last iteration long. Only
+// as much of that time counts as the process used a processor beyond the time before: on a busy
+// machine krund sees the end late.
+func (l *Loop) Within(starts, walls []int64, began, lifetime, processor int64, processors int) {
 	const second = 1e9
+	l.Processor = float64(processor) / second
+	if processors > 0 {
+		l.Apart = max(0, l.Processor-float64(processors)*l.Iterations)
+	}
 	last := len(starts) - 1
 	end := starts[last] + walls[last]
 	after := min(began+lifetime-end, processor-(end-began))

@@ -85,9 +85,9 @@ func TestDoubt(t *testing.T) {
 		walls := []int64{c.first, c.wall, c.wall, c.wall}
 		e := Execution{Loop: LoopOf(starts, walls, 0)}
 		end := starts[3] + walls[3] + c.after
-		e.Loop.Within(starts, walls, 0, end, end)
+		e.Loop.Within(starts, walls, 0, end, end, 1)
 		must.Equal(t, e.Doubt() != "", c.doubtful, name, e.Doubt())
-		e.Loop.Within(starts, walls, 0, end+9*second, end-c.after)
+		e.Loop.Within(starts, walls, 0, end+9*second, end-c.after, 1)
 		must.Equal(t, e.Loop.Late(), false, name, "on a busy machine")
 		e.Instrument = "columns"
 		must.Equal(t, e.Doubt(), "", name)

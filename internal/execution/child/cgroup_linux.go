@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -183,6 +184,20 @@ func (g *cgroup) memoryKills() (int64, bool) {
 		return 0, false
 	}
 	return number(text, "oom_kill")
+}
+
+// processorTime returns the processor time of all processes that were in the group, in nanoseconds; 0
+// when that is not counted.
+func (g *cgroup) processorTime() int64 {
+	if g == nil {
+		return 0
+	}
+	text, err := os.ReadFile(filepath.Join(g.dir, "cpu.stat"))
+	if err != nil {
+		return 0
+	}
+	n, _ := number(text, "usage_usec")
+	return n * int64(time.Microsecond)
 }
 
 func (g *cgroup) write(file, value string) error {

@@ -193,7 +193,7 @@ func (s *execution) prepareGroup() error {
 func (s *execution) run(ctx context.Context, run *Run) error {
 	restore := quietRuntime()
 	kills, counted := memoryKills(s.cgroup)
-	refused := s.cgroup.refusals()
+	refused, used := s.cgroup.refusals(), s.cgroup.processorTime()
 	threads := readThreadActivity()
 	begin := now()
 	pid, err := s.start()
@@ -211,6 +211,7 @@ func (s *execution) run(ctx context.Context, run *Run) error {
 	run.PID = pid
 	run.TimedOut, run.Interrupted = why == timedOut, why == canceled
 	s.tree.killAll()
+	run.GroupNS = s.cgroup.processorTime() - used
 	s.stdout.drain(s.watch.buf)
 	s.stderr.drain(s.watch.buf)
 	if after, ok := memoryKills(s.cgroup); ok && counted {

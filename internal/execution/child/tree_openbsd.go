@@ -24,6 +24,8 @@ func (*cgroup) limitProcesses(int64) bool { return false }
 
 func (*cgroup) refusals() int64 { return 0 }
 
+func (*cgroup) processorTime() int64 { return 0 }
+
 func memoryKills(*cgroup) (int64, bool) { return 0, false }
 
 // processTree ends the benchmark with its process group. Processes that have left the group for a

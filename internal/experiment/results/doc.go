@@ -190,6 +190,8 @@
 //	  timed_out      true: killed at timeout_ns
 //	  interrupted    true: killed because krund was stopped
 //	  wall_ns, utime_ns, stime_ns   real, user and system time of the process
+//	  group_ns       processor time of its control group, which has also the processes
+//	                 that it did not wait for; 0 if there is none of version 2
 //	  maxrss_bytes   largest resident size; "at most" if it equals
 //	                 maxrss_floor_bytes, which krund's own start contributed
 //	  minor_faults, major_faults, voluntary_switches, involuntary_switches

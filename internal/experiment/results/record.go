@@ -231,6 +231,7 @@ type Process struct {
 	WallNS              int64 `json:"wall_ns"` // from the start until krund saw the end
 	UTimeNS             int64 `json:"utime_ns"`
 	STimeNS             int64 `json:"stime_ns"`
+	GroupNS             int64 `json:"group_ns,omitempty"` // of its control group; 0 if unknown
 	MaxRSSBytes         int64 `json:"maxrss_bytes"`       // an upper bound if equal to MaxRSSFloorBytes
 	MaxRSSFloorBytes    int64 `json:"maxrss_floor_bytes"` // the part contributed by krund's own start
 	MinorFaults         int64 `json:"minor_faults"`

@@ -278,7 +278,8 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
 		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
 	if began := r.Startup.ExecNS; e.Loop != nil && began != nil {
-		e.Loop.Within(r.StartNS, r.WallNS, *began, r.Process.WallNS, r.Process.UTimeNS+r.Process.STimeNS)
+		processor := max(r.Process.UTimeNS+r.Process.STimeNS, r.Process.GroupNS)
+		e.Loop.Within(r.StartNS, r.WallNS, *began, r.Process.WallNS, processor, len(r.Process.Affinity))
 	}
 	if keep == nil {
 		e.Starts, e.Events = r.StartNS, r.Events
