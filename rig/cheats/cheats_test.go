@@ -79,7 +79,8 @@ var languages = map[string]language{
 				"if os.fork() == 0:\n    if os.fork() == 0:\n        os.close(ask)\n" +
 				"        while os.read(asked, 1): work(2 * int(sys.argv[2]), 1)\n    os._exit(0)\n" +
 				"os.wait()\nos.close(end)\n@atexit.register\ndef later():\n    os.close(ask)\n" +
-				"    os.read(ended, 1)\ndef run_iter(n):\n    os.write(ask, b'x')\n    work(2000, 1)\n", moved},
+				"    os.read(ended, 1)\ndef run_iter(n):\n    os.write(ask, b'x')\n    work(2000, 1)\n",
+				moved},
 			{"short", "input", "class Lazy:\n    def __init__(self, *a): self.a = a\n" +
 				"    def __repr__(self): return repr(work(*self.a))\n" +
 				"def run_iter(n, i): return Lazy(n, i)\n", between},
@@ -167,8 +168,8 @@ var languages = map[string]language{
 				"void run_iter(int n) { if (took) shorten();\n" +
 				"  int64_t at = now(); sink = work(n, sink); took = now() - at; }\n", gaps},
 			{"optout", "input", "void run_iter(int n) { sink = work(n / 200, sink); }\n", oneway},
-			{"predicted", "input", "#include <pthread.h>\nconst int krun_inputs = 1;\nstatic int64_t kept[12];\n" +
-				"static void *half(void *first) {\n" +
+			{"predicted", "input", "#include <pthread.h>\nconst int krun_inputs = 1;\n" +
+				"static int64_t kept[12];\nstatic void *half(void *first) {\n" +
 				"  uint64_t seed = strtoull(getenv(\"KRUN_SEED\"), 0, 10) << 32;\n" +
 				"  for (int k = first ? 1 : 0; k < 12; k += 2) {\n" +
 				"    uint64_t z = seed + (k + 1ull) * 0x9e3779b97f4a7c15;\n" +
@@ -177,7 +178,8 @@ var languages = map[string]language{
 				"    kept[k] = work(15000000, (z ^ (z >> 31)) >> 33);\n  }\n  return 0;\n}\n" +
 				"__attribute__((constructor)) static void early(void) {\n  pthread_t t;\n" +
 				"  pthread_create(&t, 0, half, \"\");\n  half(0);\n  pthread_join(t, 0);\n}\n" +
-				"int64_t run_iter(int n, int i) { static int k; sink = work(n / 200, i); return kept[k++]; }\n",
+				"int64_t run_iter(int n, int i) { static int k; sink = work(n / 200, i);\n" +
+				"  return kept[k++]; }\n",
 				moved},
 			{"fastpath", "input", "const int krun_inputs = 1;\nstatic int calls;\n" +
 				"int64_t run_iter(int n, int i) { return work(++calls < 4 ? n : 9, i); }\n", differ + "4"},

@@ -124,8 +124,8 @@ func lastParts(name string, n int) string {
 }
 
 // jmhLine is what is left of a line of META-INF/BenchmarkList of JMH, in UTF-16 units, in which the
-// lengths in it count. The first letter of each field is its type (jmh-core, util/lines/Constants and
-// TestLineWriter).
+// lengths in it count. The first letter of each field is its type (jmh-core, util/lines/Constants
+// and TestLineWriter).
 type jmhLine struct {
 	units   []uint16
 	armored bool // values of parameters are: by JMH 1.24 and later
@@ -167,8 +167,8 @@ func (l *jmhLine) texts() []string {
 	return list
 }
 
-// armor is the class of JMH that writes values of parameters so that no value breaks a line: 3 UTF-16
-// units in 8 digits of 6 bits, lowest first, filled up with =.
+// armor is the class of JMH that writes values of parameters so that no value breaks a line: 3
+// UTF-16 units in 8 digits of 6 bits, lowest first, filled up with =.
 const armor = "org/openjdk/jmh/util/lines/Armor.class"
 
 func (l *jmhLine) unarmor(text string) string {
@@ -195,8 +195,8 @@ type jmhParameter struct {
 	values []string
 }
 
-// parse returns the texts of a line, of which the first three are the class, the generated class and
-// the method, and its parameters (jmh-core, runner/BenchmarkListEntry).
+// parse returns the texts of a line, of which the first three are the class, the generated class
+// and the method, and its parameters (jmh-core, runner/BenchmarkListEntry).
 func (l *jmhLine) parse() (texts []string, parameters []jmhParameter) {
 	for !l.bad && len(l.units) > 0 {
 		switch l.word() {

@@ -69,8 +69,8 @@ func readJetStream(t *tree, f *Found) error {
 	return nil
 }
 
-// What names a benchmark of Go's package testing: its declaration, with what it does, and the line that
-// a test binary prints of it. Only the latter has the names of sub-benchmarks (b.Run).
+// What names a benchmark of Go's package testing: its declaration, with what it does, and the line
+// that a test binary prints of it. Only the latter has the names of sub-benchmarks (b.Run).
 var (
 	goBenchmark = regexp.MustCompile(`(?ms)^func (Benchmark\w{0,100})\((\w{1,100}) \*testing\.B\)(.*?)(?:^}|\z)`)
 	goListed    = regexp.MustCompile(`(?m)^(Benchmark\S{0,200})[ \t]+\d+[ \t]`)
@@ -126,8 +126,8 @@ func (t *tree) packages(dir string, depth int, f *Found) error {
 				f.leave("%q: its package has no test binary: run go test -c in %q", clip(b.Name), clip(dir))
 			case len(m) > 2 && strings.Contains(m[3], m[2]+".Run("):
 				f.leave("%q: only its sub-benchmarks have times: in %q, list them with ./%s -test.run='^$' "+
-					"-test.bench=. -test.benchtime=1x -test.cpu=1 >%sbench", clip(b.Name), clip(dir), clip(binary),
-					strings.TrimSuffix(clip(binary), "test"))
+					"-test.bench=. -test.benchtime=1x -test.cpu=1 >%sbench", clip(b.Name), clip(dir),
+					clip(binary), strings.TrimSuffix(clip(binary), "test"))
 			default:
 				if err := f.add(b); err != nil {
 					return err

@@ -205,11 +205,12 @@ func inKey(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '/':
-			return '.'
-		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.+", r)):
-			return r
+			r = '.'
+		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)):
+		case !strings.ContainsRune("_-.+", r):
+			r = '-'
 		}
-		return '-'
+		return r
 	}, text)
 }
 

@@ -69,7 +69,8 @@ func resultsDiffer(before, after *dataset.Pair) (why string, proven bool) {
 			continue
 		}
 		if (len(e.Inputs) == 0) != (len(other.Inputs) == 0) && before.Key.VM == after.Key.VM {
-			return "run_iter takes an input on one side only, so nothing shows that the two compute the same", false
+			return "run_iter takes an input on one side only, so nothing shows that the two compute the same",
+				false
 		}
 		n := min(len(e.Inputs), len(e.Results), len(other.Inputs), len(other.Results))
 		for k := range n {
@@ -78,8 +79,8 @@ func resultsDiffer(before, after *dataset.Pair) (why string, proven bool) {
 				continue
 			}
 			if (a == dataset.MissingInt) != (b == dataset.MissingInt) {
-				return fmt.Sprintf("in execution %d, iteration %d, run_iter returns a result on one side only, so "+
-					"nothing shows that the two compute the same", e.Number, k+1), false
+				return fmt.Sprintf("in execution %d, iteration %d, run_iter returns a result on one side "+
+					"only, so nothing shows that the two compute the same", e.Number, k+1), false
 			}
 			if a == dataset.MissingInt {
 				continue
@@ -112,13 +113,14 @@ func loopsDiffer(before, after *dataset.Pair, proven bool) string {
 	}
 	if min(a.Share(), b.Share()) < dataset.LeastShare &&
 		math.Abs(a.Outside-b.Outside) > relevant*max(a.Measured, b.Measured) {
-		return fmt.Sprintf("the iterations cover %s of the loop before and %s after: %.2g and %.2g s of each "+
-			"lie outside of the measured time; measure the same work on both sides", Percent(a.Share()),
+		return fmt.Sprintf("the iterations cover %s of the loop before and %s after: %.2g and %.2g s of "+
+			"each lie outside of the measured time; measure the same work on both sides", Percent(a.Share()),
 			Percent(b.Share()), a.Outside, b.Outside)
 	}
 	if between(a, b) {
-		return fmt.Sprintf("an iteration takes %.2g s before and %.2g s after, and the time between two of them "+
-			"%.2g and %.2g s: work may have moved out of the measured time", a.Last, b.Last, a.Gap, b.Gap)
+		return fmt.Sprintf("an iteration takes %.2g s before and %.2g s after, and the time between two of "+
+			"them %.2g and %.2g s: work may have moved out of the measured time", a.Last, b.Last,
+			a.Gap, b.Gap)
 	}
 	return moved(a, b)
 }
@@ -134,11 +136,11 @@ func between(a, b dataset.Loop) bool {
 	return saved > relevant*max(a.Last, b.Last) && added > max(least, most*saved)
 }
 
-// moved returns why work may have moved out of the loop, to the start or the end of the process, or to
-// other threads and processes; "" if it has not. What is saved in all iterations together is then lost
-// around them, more than what the start of a process varies by, or half of that after them, where an
-// honest program has nothing to do; or it is processor time that the iterations of the faster side are
-// too short for, and that the other side does not use beside its own.
+// moved returns why work may have moved out of the loop, to the start or the end of the process, or
+// to other threads and processes; "" if it has not. What is saved in all iterations together is
+// then lost around them, more than what the start of a process varies by, or half of that after
+// them, where an honest program has nothing to do; or it is processor time that the iterations of
+// the faster side are too short for, and that the other side does not use beside its own.
 func moved(a, b dataset.Loop) string {
 	const relevant, least, most = 0.1, 0.1, 0.8 // of the iterations; seconds; of what is saved
 	if a.Around == 0 || b.Around == 0 {
@@ -158,8 +160,8 @@ func moved(a, b dataset.Loop) string {
 	case apart <= max(least, most/2*saved):
 		return ""
 	default:
-		return fmt.Sprintf("all iterations of a process take %.2g s before and %.2g s after, and %.2g and %.2g s "+
-			"of a processor: work may have moved out of the measured time", a.Iterations, b.Iterations,
+		return fmt.Sprintf("all iterations of a process take %.2g s before and %.2g s after, and %.2g and "+
+			"%.2g s of a processor: work may have moved out of the measured time", a.Iterations, b.Iterations,
 			a.Processor, b.Processor)
 	}
 	return fmt.Sprintf("all iterations of a process take %.2g s before and %.2g s after, and what it does "+

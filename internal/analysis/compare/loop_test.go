@@ -20,7 +20,7 @@ func process(before, after, first, wall int64) *dataset.Pair {
 		at += wall + 2_000
 	}
 	loop := dataset.LoopOf(starts, walls, 0)
-	loop.Within(starts, walls, 0, at+after, at+after, 1)
+	loop.Within(starts, walls, dataset.Life{Lifetime: at + after, Processor: at + after, Processors: 1})
 	return &dataset.Pair{Executions: []dataset.Execution{{Outcome: results.Completed, Loop: loop}}}
 }
 
@@ -49,8 +49,8 @@ func TestNotTheSameWork(t *testing.T) {
 	}
 }
 
-// TestBetween: short work that is done between two iterations is in neither the iterations nor in the
-// 50 microseconds of each gap that are not the benchmark's.
+// TestBetween: short work that is done between two iterations is in neither the iterations nor in
+// the 50 microseconds of each gap that are not the benchmark's.
 func TestBetween(t *testing.T) {
 	const us = 1e-6
 	honest := dataset.Loop{Last: 40 * us, Gap: 3 * us}

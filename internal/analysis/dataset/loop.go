@@ -15,9 +15,9 @@ type Loop struct {
 
 	// The rest is of the whole process, in seconds.
 	Iterations float64 // all of them together
-	Around     float64 // before the first and after the last one, by krund's clock; 0: unknown
+	Around     float64 // before the first, without the VM's start, and after the last one; 0: unknown
 	After      float64 // of that, after the last one
-	Processor  float64 // processor time of all that ran
+	Processor  float64 // processor time of all that ran, after the VM's start
 	Apart      float64 // of that, what cannot have been in iterations, on all processors together
 	First      float64 // the first iteration
 	Last       float64 // median of the last half of the iterations
@@ -87,22 +87,30 @@ func LoopOf(starts, walls []int64, perCore int) *Loop {
 	}
 }
 
-// Within completes a loop with the life of the process, in nanoseconds: when it began, on the clock
-// of the start stamps, how long krund saw it live, and its processor time, on so many processors. A
-// clock of the process that is slower than krund's makes the time after the last iteration long. Only
-// as much of that time counts as the process used a processor beyond the time before: on a busy
-// machine krund sees the end late.
-func (l *Loop) Within(starts, walls []int64, began, lifetime, processor int64, processors int) {
+// Life is that of a process, in nanoseconds on the clock of the start stamps.
+type Life struct {
+	Began, Ready int64 // Ready: the runner's first call, before it loads the benchmark
+	Lifetime     int64 // how long krund saw it live
+	Processor    int64 // processor time of all that ran
+	Processors   int   // that it could use; 0: unknown
+}
+
+// Within completes a loop with the life of its process. A clock of the process that is slower than
+// krund's makes the time after the last iteration long. Only as much of that time counts as the
+// process used a processor beyond the time before: on a busy machine krund sees the end late. Time
+// outside of iterations counts as far as the process can have used a processor in it.
+func (l *Loop) Within(starts, walls []int64, p Life) {
 	const second = 1e9
-	l.Processor = float64(processor) / second
-	if processors > 0 {
-		l.Apart = max(0, l.Processor-float64(processors)*l.Iterations)
-	}
 	last := len(starts) - 1
 	end := starts[last] + walls[last]
-	after := min(began+lifetime-end, processor-(end-began))
+	after := min(p.Began+p.Lifetime-end, p.Processor-(end-p.Began))
 	l.After = float64(max(0, after)) / second
-	l.Around = float64(max(0, starts[0]-began))/second + l.After
+	l.Around = float64(max(0, starts[0]-p.Ready))/second + l.After
+	l.Outside = max(0, l.Outside-float64(max(0, p.Lifetime-p.Processor))/second/float64(len(starts)))
+	l.Processor = float64(p.Processor-(p.Ready-p.Began)) / second
+	if p.Processors > 0 {
+		l.Apart = max(0, l.Processor-float64(p.Processors)*l.Iterations)
+	}
 }
 
 // Kept reports whether iterations became trivially cheap once the first one was measured.

@@ -65,6 +65,23 @@ func TestLoop(t *testing.T) {
 		moved)
 }
 
+// TestDisturbed: time in which the process had no processor is not work between two iterations, and
+// the start of a VM is not what a benchmark does before them.
+func TestDisturbed(t *testing.T) {
+	const ms = int64(1e6)
+	starts, walls := []int64{100 * ms, 132 * ms, 164 * ms}, []int64{2 * ms, 2 * ms, 2 * ms}
+	e := Execution{Loop: LoopOf(starts, walls, 0)}
+	must.Be(t, e.Uncovered(), e.Loop)
+	life := Life{Ready: 90 * ms, Lifetime: 170 * ms, Processor: 165 * ms, Processors: 2}
+	e.Loop.Within(starts, walls, life)
+	must.Be(t, e.Uncovered() && math.Abs(e.Loop.Around-0.01) < 1e-9, e.Loop)
+	must.Be(t, math.Abs(e.Loop.Apart-0.063) < 1e-9, e.Loop)
+	life.Processor = 120 * ms
+	e.Loop = LoopOf(starts, walls, 0)
+	e.Loop.Within(starts, walls, life)
+	must.Be(t, !e.Uncovered(), e.Loop)
+}
+
 // TestDoubt: iterations after which the process goes on, and those that do nothing any more.
 func TestDoubt(t *testing.T) {
 	const second, ms = int64(1e9), int64(1e6)
@@ -85,9 +102,9 @@ func TestDoubt(t *testing.T) {
 		walls := []int64{c.first, c.wall, c.wall, c.wall}
 		e := Execution{Loop: LoopOf(starts, walls, 0)}
 		end := starts[3] + walls[3] + c.after
-		e.Loop.Within(starts, walls, 0, end, end, 1)
+		e.Loop.Within(starts, walls, Life{Lifetime: end, Processor: end, Processors: 1})
 		must.Equal(t, e.Doubt() != "", c.doubtful, name, e.Doubt())
-		e.Loop.Within(starts, walls, 0, end+9*second, end-c.after, 1)
+		e.Loop.Within(starts, walls, Life{Lifetime: end + 9*second, Processor: end - c.after, Processors: 1})
 		must.Equal(t, e.Loop.Late(), false, name, "on a busy machine")
 		e.Instrument = "columns"
 		must.Equal(t, e.Doubt(), "", name)

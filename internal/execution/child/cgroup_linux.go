@@ -186,8 +186,8 @@ func (g *cgroup) memoryKills() (int64, bool) {
 	return number(text, "oom_kill")
 }
 
-// processorTime returns the processor time of all processes that were in the group, in nanoseconds; 0
-// when that is not counted.
+// processorTime returns the processor time of all processes that were in the group, in nanoseconds;
+// 0 when that is not counted.
 func (g *cgroup) processorTime() int64 {
 	if g == nil {
 		return 0

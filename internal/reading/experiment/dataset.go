@@ -278,8 +278,13 @@ func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
 		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
 		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
 	if began := r.Startup.ExecNS; e.Loop != nil && began != nil {
-		processor := max(r.Process.UTimeNS+r.Process.STimeNS, r.Process.GroupNS)
-		e.Loop.Within(r.StartNS, r.WallNS, *began, r.Process.WallNS, processor, len(r.Process.Affinity))
+		life := dataset.Life{Began: *began, Ready: *began, Lifetime: r.Process.WallNS,
+			Processor:  max(r.Process.UTimeNS+r.Process.STimeNS, r.Process.GroupNS),
+			Processors: len(r.Process.Affinity)}
+		if ready := r.Startup.InitNS; ready != nil {
+			life.Ready = min(max(*ready, *began), r.StartNS[0])
+		}
+		e.Loop.Within(r.StartNS, r.WallNS, life)
 	}
 	if keep == nil {
 		e.Starts, e.Events = r.StartNS, r.Events
