@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 )
 
 // isolcpus checks that the kernel argument isolcpus= excludes no CPUs from scheduling. The kernel
@@ -23,13 +25,40 @@ var isolcpus = Descriptor{
 		Name: "isolcpus", Policy: setting.Require,
 		Brief: "no kernel argument `isolcpus=`",
 		Why:   "on isolated CPUs the kernel does not spread threads: a multithreaded VM would run on one CPU",
-		What:  "nothing: `/sys/devices/system/cpu/isolated` must be empty",
+		What: "nothing: `/sys/devices/system/cpu/isolated` must be empty, and krund in no isolated " +
+			"cpuset partition",
 		Notes: "prefer `shield`; the CPUs that it isolates at run time do not count",
 	},
-	plan: fixed(planIsolcpus),
+	plan: func(_ context.Context, m *Machine, _ setting.Demand, r Request) Plan {
+		if p, inside := m.insidePartition(); inside && !r.Of("shield").Policy.Changes() {
+			return p
+		}
+		return planIsolcpus(m)
+	},
 }
 
-func planIsolcpus(_ context.Context, m *Machine) Plan {
+// insidePartition is the plan in an isolated cpuset partition of another program, which does to its
+// processes what the kernel argument does. The nearest group that is a partition decides
+// (docs.kernel.org, admin-guide/cgroup-v2, cpuset.cpus.partition).
+func (m *Machine) insidePartition() (p Plan, inside bool) {
+	groups, _ := m.Groups() // none: without control groups of version 2
+	for _, group := range append(groups, "") {
+		file := groupRoot + group + "/cpuset.cpus.partition"
+		kind, err := m.Root.Read(file)
+		if err != nil || kind != "isolated" && kind != "root" {
+			continue // it is a member of the group above
+		}
+		fix := `write "root" to ` + file + ", or start krund outside of the group"
+		if probe.PlatformOf(m.Host).Container {
+			fix = `on the host of this container: write "root" to cpuset.cpus.partition of its group`
+		}
+		return cannot("isolated", "none", "krund's control group "+path.Clean("/"+group)+" is an isolated "+
+			"partition", fix), kind == "isolated"
+	}
+	return p, false
+}
+
+func planIsolcpus(m *Machine) Plan {
 	const wanted = "none"
 	text, err := m.Root.Read("/sys/devices/system/cpu/isolated")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -21,8 +21,8 @@ func TestShare(t *testing.T) {
 		"sh -c 'while :; do :; done'; done")
 	m.Sh("echo $(cat /sys/fs/cgroup/system.slice/*/cpu.weight) >/run/weights")
 	run := func(name, before, controls string) results.Record {
-		text := "[experiment]\nreboot = \"none\"\nexecutions = 1\n" + rig.Limits("4m", "256MiB") +
-			strings.Replace(rig.NBody(60), "= 100 }", "= 30000 }", 1) + "[controls]\n" + controls
+		text := "[experiment]\nreboot = \"none\"\nexecutions = 1\n" + rig.Limits("2h", "256MiB") +
+			strings.Replace(rig.NBody(20), "= 100 }", "= 30000 }", 1) + "[controls]\n" + controls
 		m.Put(toml(name), 0o644, []byte(text))
 		ended(t, m, m.Start(before+"krund run --verbose "+toml(name)))
 		return m.ExperimentNow(directory(name)).Records[0]
