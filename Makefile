@@ -92,12 +92,16 @@ events: quiet-build
 	@echo "The report, for a browser: file://$(BUILD)/events-report/index.html"
 
 ## hub-demo    a hub, three machines, twelve simulated nights, an A/B experiment; HUB_DEMO_STAY=1 keeps it
-.PHONY: hub-demo
+.PHONY: hub-demo hub-screens
 hub-demo: quiet-build
 	@sed 's/^executions = 20 .*/executions = 12/; s/^iterations = 200/iterations = 100/' configs/ab.toml \
 	  > $(BUILD)/hub-demo.toml
 	@$(DAEMON) -o $(BUILD)/hubdemo ./scripts/hubdemo
 	@$(BUILD)/hubdemo $(BUILD)/bin $(BUILD)/hub-demo.toml
+
+## hub-screens take the pictures of the hub's pages in docs/img with Chromium, and check the pages
+hub-screens:
+	$(GO) test -count=1 ./scripts/hubdemo -run Nights -args -screens $(CURDIR)/docs/img
 
 ## instrument-cost  measure what instrumenting costs on this machine; VMS="Node Ruby": of C, CPython and these
 .PHONY: instrument-cost

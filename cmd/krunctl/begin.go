@@ -64,7 +64,7 @@ func (a *app) build(ctx context.Context, client *api.Client, b bundle.Build, sou
 	a.talk("%s", output)
 	const failed, words = 4, 700 // krund's status; bytes of what the hub keeps of a reason
 	last := strings.TrimSpace(output)
-	last = strings.ToValidUTF8(last[max(0, len(last)-words):], "")
+	last = strings.ToValidUTF8(strings.ReplaceAll(last[max(0, len(last)-words):], "\n", " | "), "")
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != failed {
 		return output, fmt.Errorf("build %s: %s; %w", b.Directory, last, given.ErrAgain)
 	}

@@ -115,8 +115,8 @@ echo %s; mkdir -p "$5/b"; cp "$4"/b/* "$5/b"; exit %d`
 	log := string(must.Get(os.ReadFile(at + "/lab/x.krun/build.log"))(t))
 	must.Equal(t, log, "# src/benchmarks: make '{directory}'\nmade\n")
 	must.Do(t, os.RemoveAll(at)) // the hub gives it again, and the machine has to build again
-	fakeKrund(t, fmt.Sprintf(building, "'error: no such thing'", 4))
-	const reason = "build src/benchmarks: error: no such thing"
+	fakeKrund(t, fmt.Sprintf(building, "'error: no such thing'; echo end", 4))
+	const reason = "build src/benchmarks: error: no such thing | end"
 	runApp(a, "hub", "ship").says(t, exitError, "", reason)
 	h.krunctl(t, "eve", "hub", "wait", id).says(t, exitError, "failed\n", reason)
 	must.Equal(t, len(must.Get(os.ReadDir(joined.Given(a.state)))(t)), 0, "something is left")

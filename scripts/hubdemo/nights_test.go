@@ -76,8 +76,10 @@ func TestNights(t *testing.T) {
 	response := must.Get(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	page := string(must.Get(io.ReadAll(response.Body))(t))
-	must.Contain(t, page, "1 change of a machine, 1 change of a program; 0 experiments run; all is well")
+	must.Contain(t, page, "1 change of a machine, 1 change of a program; nothing runs; "+
+		"machines and experiments are well")
 	must.Contain(t, page, "it is this machine or its build")
 	must.Equal(t, strings.Count(page, `href="/events/`), len(events))
+	must.Equal(t, strings.Count(page, `<li><span class="badge`), 2) // each event once
 	screens(t, hub.URL, reader.Token, slow, events)
 }

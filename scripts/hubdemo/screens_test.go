@@ -1,10 +1,16 @@
 package main
 
 import (
-	"encoding/base64"
+	"bytes"
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +24,8 @@ import (
 	"krund/rig/must"
 )
 
-// shots is a directory for pictures of the pages: those in docs/img are from it.
+// shots is a directory for pictures of the pages: those in docs/img are from it (`make
+// hub-screens`).
 var shots = flag.String("screens", "", "directory for pictures of the hub's pages")
 
 func TestMain(m *testing.M) { browser.Main(m) }
@@ -32,6 +39,7 @@ func screens(t *testing.T, url, token, slow string, events []database.Event) {
 	for _, e := range events {
 		of[e.Verdict+" "+e.Machine] = e
 	}
+	const pictured = 7 // pages that the documentation shows
 	list := []struct{ name, path string }{
 		{"front", "/"}, {"experiments", "/experiments"}, {"finished", "/experiments/" + slow},
 		{"overview", "/history?sort=change"}, {"graph", "/history/" + nightly + "?machine=" + culprit},
@@ -42,13 +50,15 @@ func screens(t *testing.T, url, token, slow string, events []database.Event) {
 	axe := accessibility(t)
 	p := browser.New(t, 1400)
 	p.Do("Network.setCookie", browser.Object{"name": pages.Cookie, "value": token, "url": url}, nil)
-	for _, page := range list {
+	for i, page := range list {
 		var with []browser.Node
+		var pictures []image.Image
 		for _, width := range []int{390, 1400, 2560} {
 			for _, scheme := range []string{"light", "dark"} {
 				// axe takes a second: it sees each scheme once, each at another width.
 				once := width == 390 && scheme == "dark" || width == 1400 && scheme == "light"
-				if wide := width == 2560; wide && scheme == "dark" || !wide && !once && *shots == "" {
+				wide, shown := width == 2560, *shots != "" && i < pictured
+				if wide && scheme == "dark" || !wide && !once && !shown {
 					continue
 				}
 				script := ""
@@ -62,8 +72,13 @@ func screens(t *testing.T, url, token, slow string, events []database.Event) {
 				p.Open(url + page.path)
 				what := fmt.Sprintf("%s-%d-%s", page.name, width, scheme)
 				look(t, p, what, width, script)
-				with = said(p)
+				if with = said(p); shown && !wide {
+					pictures = append(pictures, picture(t, p, width))
+				}
 			}
+		}
+		if len(pictures) > 0 {
+			write(t, filepath.Join(*shots, "hub-"+page.name+".png"), pictures)
 		}
 		p.Do("Emulation.setScriptExecutionDisabled", browser.Object{"value": true}, nil)
 		p.Open(url + page.path)
@@ -103,7 +118,7 @@ func said(p *browser.Tab) []browser.Node {
 	})
 }
 
-// look checks a page that is open, and takes its picture.
+// look checks a page that is open.
 func look(t *testing.T, p *browser.Tab, what string, width int, axe string) {
 	t.Helper()
 	var size struct{ Width, Height, Left, Right, Hidden int }
@@ -119,16 +134,69 @@ hidden:[...document.querySelectorAll("figure")].filter((f)=>f.scrollWidth>f.clie
 v.id+": "+v.help+" "+v.nodes.slice(0,3).map((n)=>n.html.slice(0,200)).join(" ")))`, &found)
 		must.Be(t, len(found) == 0, what, strings.Join(found, "\n"))
 	}
-	if *shots == "" {
-		return
-	}
-	const most = 1400 // pixels of a picture's height
-	var picture struct{ Data string }
+}
+
+// picture takes one of the top of a page, smaller than it is.
+func picture(t *testing.T, p *browser.Tab, width int) image.Image {
+	t.Helper()
+	const height, scale = 1000, 0.65
+	var taken struct{ Data []byte }
 	p.Do("Page.captureScreenshot", browser.Object{"format": "png", "captureBeyondViewport": true,
-		"clip": browser.Object{"x": 0, "y": 0, "width": width, "height": min(size.Height, most), "scale": 1}},
-		&picture)
-	file := filepath.Join(*shots, "hub-"+what+".png")
-	must.Do(t, os.WriteFile(file, must.Get(base64.StdEncoding.DecodeString(picture.Data))(t), 0o644))
+		"clip": browser.Object{"x": 0, "y": 0, "width": width, "height": height, "scale": scale}}, &taken)
+	return must.Get(png.Decode(bytes.NewReader(taken.Data)))(t)
+}
+
+// write stores four pictures of a page as one: 390 pixels wide, light and dark, and 1400, light and
+// dark.
+func write(t *testing.T, file string, four []image.Image) {
+	t.Helper()
+	const gap = 12
+	small, large := four[0].Bounds().Size(), four[2].Bounds().Size()
+	sheet := image.NewRGBA(image.Rect(0, 0, large.X+gap+small.X, 2*large.Y+gap))
+	draw.Draw(sheet, sheet.Bounds(), image.NewUniform(color.Gray{Y: 0x80}), image.Point{}, draw.Src)
+	for i, one := range four {
+		at := image.Pt((large.X+gap)*(1-i/2), (large.Y+gap)*(i%2))
+		draw.Draw(sheet, one.Bounds().Add(at), one, image.Point{}, draw.Src)
+	}
+	var b bytes.Buffer
+	must.Do(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, few(sheet)))
+	must.Do(t, os.WriteFile(file, b.Bytes(), 0o644))
+}
+
+// few returns a picture with 256 colors: the most frequent ones of 32 levels each. It has a third
+// of the bytes.
+func few(full *image.RGBA) *image.Paletted {
+	level := func(x, y int) [3]uint8 {
+		c := full.RGBAAt(x, y)
+		return [3]uint8{c.R >> 3, c.G >> 3, c.B >> 3}
+	}
+	counts, first := map[[3]uint8]int{}, map[[3]uint8]color.Color{}
+	for y := range full.Rect.Max.Y {
+		for x := range full.Rect.Max.X {
+			if l := level(x, y); counts[l] == 0 {
+				first[l] = full.At(x, y)
+			}
+			counts[level(x, y)]++
+		}
+	}
+	often := slices.SortedFunc(maps.Keys(counts), func(a, b [3]uint8) int {
+		return cmp.Or(counts[b]-counts[a], slices.Compare(a[:], b[:]))
+	})
+	var colors color.Palette
+	for _, l := range often[:min(len(often), 256)] {
+		colors = append(colors, first[l])
+	}
+	nearest := map[[3]uint8]uint8{}
+	for l, c := range first {
+		nearest[l] = uint8(colors.Index(c))
+	}
+	small := image.NewPaletted(full.Rect, colors)
+	for y := range full.Rect.Max.Y {
+		for x := range full.Rect.Max.X {
+			small.SetColorIndex(x, y, nearest[level(x, y)])
+		}
+	}
+	return small
 }
 
 // accessibility returns the script of axe-core, which npm fetches once; "" where npm cannot.

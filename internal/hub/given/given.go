@@ -86,9 +86,13 @@ func (s Store) Unpack(content io.ReadSeeker, id string, change func(text []byte)
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
+	var failed error
 	_, err = bundle.Unpack(content, dir, func(text []byte) ([]byte, error) { return change(text), nil },
-		func(m bundle.Manifest, unpacked string) error { return s.build(m, id, unpacked, build) })
-	return config, err
+		func(m bundle.Manifest, unpacked string) error {
+			failed = s.build(m, id, unpacked, build)
+			return failed
+		})
+	return config, cmp.Or(failed, err)
 }
 
 // Builder runs a command in a copy of the directory source, and makes the directory into of what it

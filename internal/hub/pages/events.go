@@ -45,20 +45,27 @@ type EventRow struct {
 
 // grouped puts the events together that are one change of a program, on several machines.
 func grouped(rows []EventRow) []EventRow {
-	type change struct{ name, version, state string }
 	at, list := map[change]int{}, []EventRow{}
 	for _, e := range rows {
-		c := change{e.Name, e.Version, e.Badge.Text}
-		if i, ok := at[c]; ok && e.Verdict == "program" {
+		c := e.change()
+		if i, ok := at[c]; ok {
 			list[i].Others = append(list[i].Others, Link{e.Machine, e.Address})
 			continue
 		}
-		if e.Verdict == "program" {
-			at[c] = len(list)
-		}
+		at[c] = len(list)
 		list = append(list, e)
 	}
 	return list
+}
+
+// change is what events have in common that are one; those that are not the program's have nothing.
+type change struct{ id, name, version, state string }
+
+func (e EventRow) change() change {
+	if e.Verdict != "program" {
+		return change{id: e.ID}
+	}
+	return change{name: e.Name, version: e.Version, state: e.Badge.Text}
 }
 
 // What is the verdict with the machine, Change and Culprits are sentences without a verb.
@@ -104,7 +111,15 @@ func (p *Pages) events(r *http.Request, f Frame) (any, error) {
 		Machine: r.FormValue("machine"), States: database.EventStates, Verdicts: verdicts}
 	list, err := p.db.Events(r.Context(), database.EventFilter{Name: r.FormValue("name"),
 		Machine: page.Machine, Verdict: page.Verdict, State: page.State}, skipped(r), mostEvents)
-	page.List, page.Next = eventRows(list, f.Now), nextPart(r, len(list), mostEvents)
+	page.List = eventRows(list, f.Now)
+	if n := len(list); n == mostEvents { // the next part begins with a change that may go on there
+		last := page.List[n-1].change()
+		for n > 0 && page.List[n-1].change() == last {
+			n--
+		}
+		page.List = page.List[:cmp.Or(n, mostEvents)]
+		page.Next = nextPart(r, len(page.List), len(page.List))
+	}
 	return page, err
 }
 

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -159,16 +160,18 @@ func (p *Pages) answer(r *http.Request, page *Front, counts []database.Count) (s
 	if len(changed) > 0 {
 		text = strings.Join(changed, ", ")
 	}
-	text += "; " + display.Count(running, "experiment")
-	if running == 1 {
-		text += " runs"
-	} else {
-		text += " run"
+	switch running {
+	case 0:
+		text += "; nothing runs"
+	case 1:
+		text += "; 1 experiment runs"
+	default:
+		text += fmt.Sprintf("; %d experiments run", running)
 	}
 	if n := len(page.Alerts) + len(page.Unwell) + len(page.Failed); n > 0 {
 		return text + "; " + display.Count(n, "thing") + " not well", nil
 	}
-	return text + "; all is well", nil
+	return text + "; machines and experiments are well", nil
 }
 
 // plural is display.Count for a noun with what follows it: "2 changes of a program".

@@ -168,8 +168,8 @@ func TestBisectCommand(t *testing.T) {
 	must.Contain(t, render(t, page), "bisect v1 v2 --to &#39;m;reboot&#39; ...")
 }
 
-// TestOneNumber: a change of a program on two machines is one, on the first page and in the
-// navigation of all pages.
+// TestOneNumber: a change of a program on two machines is one, on the first page, in the list of
+// events and its parts, and in the navigation of all pages.
 func TestOneNumber(t *testing.T) {
 	onEach(t, func(t *testing.T, h *testHub) {
 		for _, machine := range []string{"bench-1", "bench-2"} {
@@ -185,6 +185,26 @@ func TestOneNumber(t *testing.T) {
 			_, text := h.get(path)
 			must.Contain(t, text, `Events <b class="number">1<span`, path)
 		}
+		_, text = h.get("/events?machine=bench-2")
+		must.Be(t, strings.Contains(text, "bench-2") && !strings.Contains(text, "bench-1"), text)
+		for n := range 60 { // 20 changes on three machines each
+			h.update(func(tx *sql.Tx) error {
+				return h.db.PutEvent(t.Context(), tx, database.Event{ID: fmt.Sprintf("x%02d", n),
+					Name: "more", Machine: "m", Verdict: "program", Present: true,
+					Finding: database.Finding{Version: fmt.Sprint("v", n/3)}})
+			})
+		}
+		rows, links := 0, 0
+		for path := "/events?name=more"; path != ""; {
+			_, text := h.get(path)
+			rows += strings.Count(text, "<li>")
+			links += strings.Count(text, `href="/events/x`)
+			_, document := h.get("/api/v1" + path)
+			var next struct{ Next string }
+			must.Do(t, json.Unmarshal([]byte(document), &next))
+			path = strings.TrimPrefix(next.Next, "/api/v1")
+		}
+		must.Be(t, rows == 20 && links == 60, rows, "rows,", links, "links")
 	})
 }
 

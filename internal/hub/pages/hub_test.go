@@ -207,9 +207,10 @@ func testPagesOfAHub(t *testing.T, h *testHub) {
 		"/experiments/e2": {"No machine has begun"},
 		"/compare":        {"sorting, 2026-11-22 16:00, running"},
 		"/history":        {"No experiment with such results has ended"},
-		"/":               {"nothing changed; 1 experiment runs; all is well", "No event is open"},
-		"/events":         {"There is no such event"},
-		"/tokens":         {"Make a token", "<option>join"},
+		"/": {"nothing changed; 1 experiment runs; machines and experiments are well",
+			"No event is open"},
+		"/events": {"There is no such event"},
+		"/tokens": {"Make a token", "<option>join"},
 	} {
 		response, text := h.get(path)
 		must.Be(t, response.StatusCode == http.StatusOK &&

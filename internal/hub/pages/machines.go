@@ -145,10 +145,25 @@ func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
 		return nil, err
 	}
 	const most = 20
+	events, err := p.db.Events(r.Context(), database.EventFilter{Machine: m.Name, Open: true}, 0, most)
+	if err != nil {
+		return nil, err
+	}
+	page.Events = eventRows(events, f.Now)
 	list, err := p.db.SharesOn(r.Context(), m.ID, most)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, v := range list {
+		ids = append(ids, v.Experiment)
+	}
+	answers := map[string]string{}
+	err = p.db.EachAnswer(r.Context(), ids, func(id, text string) { answers[id] = text })
 	for _, v := range list {
 		share := newShare(v, detailed(v), stripRects/most)
 		share.Experiment, share.Machine = experimentLink(v.Experiment, v.Name), Link{}
+		share.Answer = answers[v.Experiment]
 		page.Shares = append(page.Shares, share)
 	}
 	return page, err

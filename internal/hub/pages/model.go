@@ -64,7 +64,8 @@ type Machine struct {
 type MachinePage struct {
 	Frame `json:"-"`
 	Machine
-	Power  []database.PowerAct `json:"power"` // the newest first
+	Events []EventRow          `json:"events"` // that are open
+	Power  []database.PowerAct `json:"power"`  // the newest first
 	Facts  []Fact              `json:"facts"`
 	Shares []ShareRow          `json:"experiments"` // its parts of them, the newest first
 }
@@ -142,6 +143,7 @@ type ExperimentPage struct {
 type ShareRow struct {
 	Machine    Link          `json:"machine"`
 	Experiment Link          `json:"experiment"`
+	Answer     string        `json:"answer,omitempty"` // what the experiment has shown
 	State      State         `json:"state"`
 	Strip      template.HTML `json:"-"`      // of its slots
 	Counts     []count       `json:"counts"` // of slots in each state

@@ -54,7 +54,7 @@ func samples(text string) map[string]any {
 	second := ShareRow{Machine: idle.Link, State: good, Left: 3 * time.Hour}
 	second.draw(strings.Repeat("C", 300)+"S", stripWidth)
 	shared := share
-	shared.Machine, shared.Experiment = Link{}, experiment
+	shared.Machine, shared.Experiment, shared.Answer = Link{}, experiment, text
 	alert := Alert{ID: "x1", Raised: now.Add(-time.Hour), State: State{"open", "bad"},
 		Subject: Link{text, "/history"}, Text: text, Mine: true}
 	stored := text[:min(len(text), 1000)] // as long as the names that are stored
@@ -83,8 +83,9 @@ func samples(text string) map[string]any {
 		"machines": Machines{live("Machines", "machines"), []Machine{machine, idle}, 300,
 			"/machines?after=b"},
 		"no-machines": Machines{Frame: live("Machines", "machines")},
-		"machine": MachinePage{live(text, "machines"), machine, []database.PowerAct{{At: now, Text: text}},
-			[]Fact{{"cpu.model", text}, {text, "x"}}, []ShareRow{shared}},
+		"machine": MachinePage{live(text, "machines"), machine, []EventRow{event},
+			[]database.PowerAct{{At: now, Text: text}}, []Fact{{"cpu.model", text}, {text, "x"}},
+			[]ShareRow{shared}},
 		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3, ""},
 		"no-queue": Queue{Frame: live("Queue", "queue")},
 		"runs": Runs{live("Revisions", "queue"), []RunRow{{Run: database.Run{Schedule: stored,

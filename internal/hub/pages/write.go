@@ -72,6 +72,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"plain":    display.PlainLine,
 	"shell":    func(s string) string { return display.ShellQuote(clean(s)) },
 	"series":   historyAddress,
+	"grouped":  grouped,
 	"percent":  func(ratio float64) string { return fmt.Sprintf("%+.1f%%", 100*(ratio-1)) },
 	"moment":   moment,
 	"hash":     func(s string) string { return display.Head(display.PlainLine(s), 12) },
