@@ -47,7 +47,8 @@ func TestPrintCertificate(t *testing.T) {
 		Virtual: "kvm", Plain: half}
 	a.console().Certificate(c)
 	half.Census.CPUs = []noise.CPU{{CPU: 1, TimeNS: 10e9, LostNS: 1e6, Gaps: 9, LongestNS: 2e5}}
-	c.Virtual, c.Controlled = "", &half
+	c.Virtual, c.Controlled, c.Applied, c.NotApplied = "", &half, []string{"thp"}, []string{"turbo"}
+	c.Effect = &noise.Effect{Pairs: 4, Ratio: 0.99, Low: 0.98, High: 0.995}
 	a.console().Certificate(c)
 	golden(t, "noise", out.String())
 }

@@ -34,6 +34,9 @@ type Certificate struct {
 	Fingerprint map[string]string `json:"fingerprint"`
 	Plain       Measurement       `json:"plain"`      // the machine as it was
 	Controlled  *Measurement      `json:"controlled"` // with the study's settings; null if not measured
+	// settings that krund set for Controlled, and those not as wanted; null without a floor
+	Applied    []string `json:"applied"`
+	NotApplied []string `json:"not_applied"`
 	// what the settings do to the time of the fixed program; null without Controlled or a floor
 	Effect *Effect `json:"effect"`
 	// what differs between boots, from this certificate and earlier ones; null from too few boots

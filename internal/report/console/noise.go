@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,11 +10,13 @@ import (
 
 	"krund/internal/analysis/arith"
 	"krund/internal/display"
+	"krund/internal/machine/host"
 	"krund/internal/machine/noise"
 )
 
 // Certificate prints the tables of a certificate.
 func (out *Console) Certificate(c noise.Certificate) {
+	out.print("%s\n\n", display.Wrap(certificateAnswer(c), out.width, ""))
 	out.print("%s, %s, krund %s\n", c.Host, c.Date.Format("2006-01-02 15:04 MST"), c.Krund)
 	if c.Virtual != "" {
 		out.print("This machine is virtual (%s): its host may disturb it at any time, and what the host "+
@@ -69,14 +72,22 @@ func censusRow(c noise.CPU) []string {
 		every = display.Nanoseconds(float64(c.PeriodNS))
 	}
 	var names []string
-	for _, s := range c.Sources[:min(len(c.Sources), censusSources)] {
+	others, rest := 0, int64(0)
+	for i, s := range c.Sources {
+		if i >= censusSources {
+			others, rest = others+1, rest+s.NS
+			continue
+		}
 		amount := fmt.Sprintf("%.4g/s", float64(s.Count)/seconds)
 		if s.NS > 0 {
 			amount = fmt.Sprintf("%.2g %%", 100*float64(s.NS)/float64(c.TimeNS))
 		}
 		names = append(names, fmt.Sprintf("%s %s %s", s.Kind, s.Name, amount))
 	}
-	return []string{fmt.Sprint(c.CPU), fmt.Sprintf("%.3f %%", 100*float64(c.LostNS)/float64(c.TimeNS)),
+	if others > 0 {
+		names = append(names, fmt.Sprintf("%d others %.2g %%", others, 100*float64(rest)/float64(c.TimeNS)))
+	}
+	return []string{fmt.Sprint(c.CPU), fmt.Sprintf("%.3g %%", 100*float64(c.LostNS)/float64(c.TimeNS)),
 		fmt.Sprintf("%.0f", float64(c.Gaps)/seconds), display.Nanoseconds(float64(c.LongestNS)), every,
 		strings.Join(names, "; ")}
 }
@@ -139,4 +150,61 @@ func (out *Console) printFloor(c noise.Certificate) {
 		out.print("\nWith the settings applied %s takes %.4f of the time, 95 %% interval %.4f to %.4f (%d "+
 			"pairs of blocks).\n", f.Benchmark, e.Ratio, e.Low, e.High, e.Pairs)
 	}
+}
+
+// certificateAnswer says which change the machine can show and what took the time; of a proof what
+// the settings did.
+func certificateAnswer(c noise.Certificate) string {
+	m := c.Plain
+	if c.Controlled != nil {
+		m = *c.Controlled
+	}
+	var cpus host.CPUs
+	var worst noise.Source
+	for _, cpu := range m.Census.CPUs {
+		cpus = append(cpus, cpu.CPU)
+		for _, s := range cpu.Sources {
+			if s.NS > worst.NS {
+				worst = s
+			}
+		}
+	}
+	text := fmt.Sprintf("%.2g %% of the time of CPU %s was lost", 100*m.Lost(), cpus)
+	if worst.NS > 0 {
+		text += fmt.Sprintf(", most of it to the %s %s", worst.Kind, worst.Name)
+	}
+	if m.Floor != nil && len(m.Floor.Detectable) > 0 {
+		d := m.Floor.Detectable[len(m.Floor.Detectable)-1]
+		for _, other := range m.Floor.Detectable {
+			if other.Executions == noise.SummaryAt {
+				d = other
+			}
+		}
+		text = fmt.Sprintf("%s can show a change of %.2g %% (perhaps only %.2g %%) with %d executions on "+
+			"each side, four times out of five; %s", c.Host, d.Percent, max(d.Percent, d.High), d.Executions,
+			text)
+	}
+	if c.Controlled == nil {
+		return text + "."
+	}
+	text += ", with the settings applied"
+	if len(c.Applied)+len(c.NotApplied) > 0 {
+		text += fmt.Sprintf(" (set: %s; not as wanted: %s)", cmp.Or(strings.Join(c.Applied, ", "), "nothing"),
+			cmp.Or(strings.Join(c.NotApplied, ", "), "nothing"))
+	}
+	text += fmt.Sprintf(". Without them %.2g %% was lost", 100*c.Plain.Lost())
+	if a, b, e := c.Plain.Floor, c.Controlled.Floor, c.Effect; a != nil && b != nil && e != nil {
+		does := "the program may be faster or slower with them"
+		noisy := "whether executions differ less with them cannot be told"
+		if e.High < 1 || e.Low > 1 {
+			does = fmt.Sprintf("the program takes %.4f of the time with them", e.Ratio)
+		}
+		if b.DifferHigh < a.DifferLow {
+			noisy = "executions differ less with them"
+		} else if b.DifferLow > a.DifferHigh {
+			noisy = "executions differ more with them"
+		}
+		text += "; " + does + ", and " + noisy
+	}
+	return text + "."
 }

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -214,7 +216,27 @@ func (n *Run) measurement(ctx context.Context, name string, settings []string,
 	if n.Executions > 0 {
 		m.times, err = n.floor(ctx, file)
 	}
+	if len(settings) > 0 && err == nil {
+		c.Applied, c.NotApplied = n.applied(file)
+	}
 	return m, err
+}
+
+// applied returns which settings krund has set, and which were not as wanted.
+func (n *Run) applied(file string) (set, not []string) {
+	all := experiment.Recorded(n.FS, experiment.DirectoryOf(file), "")
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		short, control := strings.CutPrefix(name, "control.")
+		status, _, _ := strings.Cut(all[name], ", ")
+		switch {
+		case !control:
+		case status == string(setting.StatusSet):
+			set = append(set, short)
+		case !setting.Status(status).Fit():
+			not = append(not, short)
+		}
+	}
+	return set, not
 }
 
 // configuration returns an experiment that applies these settings and leaves all others alone.
