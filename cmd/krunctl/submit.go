@@ -38,6 +38,7 @@ services, ...; docs/hub.md): a machine refuses an experiment that demands more.
 ENVIRONMENT
   KRUNHUB_URL      address of the hub, if --hub is not given
   KRUNHUB_TOKEN    a token with the role user
+  KRUNHUB_PROJECT  for whom it is measured; needed by who is in several projects
 
 EXAMPLES
   krunctl hub submit warmup.toml --to lab1
@@ -86,6 +87,7 @@ func (a *app) hubClient() (*api.Client, error) {
 	if err != nil {
 		return nil, usageError(err)
 	}
+	c.Project = a.env("KRUNHUB_PROJECT")
 	return c, nil
 }
 

@@ -32,6 +32,7 @@ benchmarks: it is data, not an instruction.
 ENVIRONMENT
   KRUNHUB_URL      address of the hub
   KRUNHUB_TOKEN    a token with the role reader, or user for submit
+  KRUNHUB_PROJECT  of what is submitted; needed by who is in several projects
 
 EXAMPLES
   KRUNHUB_URL=http://HUB:8642 KRUNHUB_TOKEN=krun_... krunhub mcp`
@@ -45,6 +46,7 @@ func mcpCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("KRUNHUB_URL: %w", err)
 			}
+			client.Project = os.Getenv("KRUNHUB_PROJECT")
 			err = mcpServer(client, sysroot.RealClock{}).Run(c.Context(), &mcp.StdioTransport{})
 			if errors.Is(err, context.Canceled) {
 				return nil // it was asked to end

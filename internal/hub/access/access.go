@@ -11,7 +11,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -56,6 +59,8 @@ type Identity struct {
 	Name string // of the user or the machine, unique among those of its kind
 	ID   string // of the machine; "" for users
 	Role Role
+	// Projects are the roles in projects, as JSON; "" or {}: Role in Default.
+	Projects string
 	// Token is the hash of the token that the request had; "" if a reverse proxy has found out who
 	// asks. Root is that of the token that a session was made with, or Token.
 	Token, Root string
@@ -64,12 +69,67 @@ type Identity struct {
 	Bound       time.Time // when tokens that it makes end at the latest; zero: never
 }
 
-// Owns reports whether the identity may change what owner owns.
-func (i Identity) Owns(owner string) bool {
-	return i.Role == Admin || i.Role == User && i.Name == owner
+// Default is the project of what names no other one.
+const Default = "default"
+
+var projectName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
+// ValidProject reports whether a text can name a project: 1 to 40 lower-case letters, digits and
+// hyphens.
+func ValidProject(s string) bool { return projectName.MatchString(s) }
+
+// Series is the name of a history, an event or a schedule: PROJECT/NAME, or NAME in Default. Names
+// of experiments have no slash.
+func Series(project, name string) string {
+	if project == Default || project == "" { // it is not stored yet
+		return name
+	}
+	return project + "/" + name
+}
+
+// ProjectOf is the project of a series.
+func ProjectOf(series string) string {
+	if project, _, ok := strings.Cut(series, "/"); ok {
+		return project
+	}
+	return Default
+}
+
+// InProjects returns the role in each project, and whether the identity sees these only: people
+// do. An admin sees everything, and so does the hub itself, which is nobody; machines ask only for
+// what is theirs.
+func (i Identity) InProjects() (roles map[string]Role, only bool) {
+	if json.Unmarshal([]byte(i.Projects), &roles) != nil || len(roles) == 0 {
+		roles = map[string]Role{Default: i.Role}
+	}
+	return roles, i.Role == Anonymous || i.Role == Reader || i.Role == User
+}
+
+// In is the role in a project, "" for who is not in it. A reader, or a reader's token, changes
+// nothing anywhere.
+func (i Identity) In(project string) Role {
+	roles, only := i.InProjects()
+	if role := roles[project]; only && (role == "" || i.Role == User) {
+		return role
+	}
+	return i.Role
+}
+
+// Owns reports whether the identity may change what owner owns in a project.
+func (i Identity) Owns(project, owner string) bool {
+	role := i.In(project)
+	return role == Admin || role == User && i.Name == owner
 }
 
 type key struct{}
+
+// Hub returns a context without identity, for what the hub does itself.
+func Hub(ctx context.Context) context.Context { return With(ctx, Identity{}) }
+
+// Within returns a context in which only what a project has is seen.
+func Within(ctx context.Context, project string) context.Context {
+	return With(ctx, Identity{Role: Reader, Projects: `{"` + project + `":"reader"}`})
+}
 
 // With returns a context that contains the identity.
 func With(ctx context.Context, who Identity) context.Context {

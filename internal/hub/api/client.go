@@ -17,7 +17,9 @@ import (
 type Client struct {
 	URL   string // https://hub.example, without a slash at the end
 	Token string
-	HTTP  *http.Client // nil: http.DefaultClient
+	// Project is that of what is submitted; "": the only one of the token's user.
+	Project string
+	HTTP    *http.Client // nil: http.DefaultClient
 }
 
 // Error is an answer of the hub with a status of 400 or above.

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -28,10 +29,11 @@ type Submission struct {
 	// ID is chosen by the submitter (NewID), so that sending the submission again adds nothing.
 	// "": the hub chooses one.
 	ID       string `json:"id,omitempty"`
-	Bundle   string `json:"bundle"`   // hash
-	Target   string `json:"target"`   // a machine's name or a pool
-	Machines int    `json:"machines"` // that share it, from 1
-	Priority int64  `json:"priority"` // higher ones are begun first
+	Bundle   string `json:"bundle"`            // hash
+	Target   string `json:"target"`            // a machine's name or a pool
+	Machines int    `json:"machines"`          // that share it, from 1
+	Priority int64  `json:"priority"`          // higher ones are begun first
+	Project  string `json:"project,omitempty"` // "": that of the submitter
 }
 
 // Check returns what is wrong with a submission; it looks at its form only.
@@ -68,6 +70,7 @@ type State struct {
 	ID       string       `json:"id"`
 	Name     string       `json:"name"`
 	Owner    string       `json:"owner"` // "": a machine began it by itself
+	Project  string       `json:"project"`
 	State    string       `json:"state"` // queued, running, done, stopped or failed
 	Held     bool         `json:"held"`
 	Target   string       `json:"target"`
@@ -90,6 +93,13 @@ func (s State) Ended() bool { return s.State != "queued" && s.State != "running"
 // RoleMessage changes the role of a user.
 type RoleMessage struct {
 	Role string `json:"role"` // reader, user or admin
+	// Projects are the roles in projects; nil: as before, {}: Role in the project default.
+	Projects map[string]string `json:"projects,omitzero"`
+}
+
+// PoolMessage opens a pool to some projects; none: to all.
+type PoolMessage struct {
+	Projects []string `json:"projects"`
 }
 
 // RequestMessage asks the machines of an experiment for something.
@@ -117,6 +127,7 @@ func (c *Client) SendBundle(ctx context.Context, hash string, size int64, conten
 // Submit adds an experiment to the queue, and returns its id.
 func (c *Client) Submit(ctx context.Context, s Submission) (string, error) {
 	var answer State
+	s.Project = cmp.Or(s.Project, c.Project)
 	err := c.DoJSON(ctx, http.MethodPost, PathExperiments, s, &answer)
 	if err == nil && answer.ID == "" {
 		err = errors.New("the answer names no experiment; is this the hub's address?")

@@ -132,7 +132,7 @@ func TestTokens(t *testing.T) {
 		})
 		// A token permits no more than its user may.
 		ada := access.Identity{Name: "ada", Role: access.Reader, Token: access.Hash(user),
-			Root: access.Hash(user)}
+			Root: access.Hash(user), Projects: "{}"}
 		who, err := db.Who(t.Context(), user)
 		must.Be(t, err == nil && who == ada, who, err)
 		who, err = db.Who(t.Context(), again)

@@ -1,11 +1,14 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"time"
+
+	"krund/internal/hub/access"
 )
 
 // Experiment is one that was submitted, or that a machine began by itself and ships.
@@ -21,9 +24,16 @@ type Experiment struct {
 	ToPool   bool   // it is a pool
 	Parts    int64  // machines that share it, each with a part; 0 is stored as 1
 	Held     bool   // no machine begins a part
+	Project  string // "" is stored as access.Default
 	Created  time.Time
 	Updated  time.Time
 }
+
+// Series is the name of the experiment's history.
+func (x Experiment) Series() string { return access.Series(x.Project, x.Name) }
+
+// seriesOf is the same in a query.
+const seriesOf = `CASE x.project WHEN 'default' THEN x.name ELSE x.project || '/' || x.name END`
 
 // The states of experiments and shares.
 const (
@@ -35,7 +45,7 @@ const (
 )
 
 const experimentColumns = `id, name, owner, bundle, config, state, priority, target, to_pool, parts,
-	held, created, updated`
+	held, project, created, updated`
 
 // Experiments returns at most limit experiments, the newest first.
 func (db *DB) Experiments(ctx context.Context, limit int) ([]Experiment, error) {
@@ -52,9 +62,9 @@ func (db *DB) Experiment(ctx context.Context, id string) (Experiment, error) {
 // AddExperiment adds an experiment unless there is one with this id.
 func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error {
 	return exec(ctx, tx, "store experiment "+x.Name, `INSERT INTO experiments (`+experimentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $11) ON CONFLICT (id) DO NOTHING`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $12, $12) ON CONFLICT (id) DO NOTHING`,
 		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.ToPool, max(x.Parts, 1),
-		db.now())
+		cmp.Or(x.Project, access.Default), db.now())
 }
 
 // ErrMany is in the errors for a machine or a user with too many experiments that have not ended.

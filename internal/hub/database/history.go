@@ -36,12 +36,12 @@ func (db *DB) PutPoints(ctx context.Context, tx *sql.Tx, x Experiment, points []
 	for _, p := range points {
 		all = append(all, do(`INSERT INTO points (experiment, name, version, source, ord, key, machine,
 			control, unit, vals) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			x.ID, x.Name, p.Version, p.Source, p.Order, p.Key, p.Machine, p.Control, p.Unit, p.Values))
+			x.ID, x.Series(), p.Version, p.Source, p.Order, p.Key, p.Machine, p.Control, p.Unit, p.Values))
 	}
 	if _, err := run(ctx, tx, "store the values of experiment "+x.ID, all...); err != nil {
 		return err
 	}
-	return db.Touch(ctx, tx, x.Name)
+	return db.Touch(ctx, tx, x.Series())
 }
 
 // Points returns the points of the experiments of a name, in the order of the versions: the newest
@@ -84,7 +84,7 @@ func (db *DB) PutAnswer(ctx context.Context, tx *sql.Tx, experiment string, a An
 
 // Answer returns what PutAnswer stored; it is empty if there is nothing.
 func (db *DB) Answer(ctx context.Context, experiment string) (a Answer, err error) {
-	a, err = first[Answer](ctx, db.Read, `SELECT answer, comparison, machines FROM reduced
+	a, err = first[Answer](ctx, db.Read, `SELECT answer, comparison, reduced.machines FROM reduced
 		WHERE experiment = $1`, experiment)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil

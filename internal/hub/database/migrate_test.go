@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"krund/internal/hub/access"
 	"krund/internal/hub/database/dbtest"
 	"krund/rig/must"
 )
@@ -77,5 +78,32 @@ func TestTargetsUpgrade(t *testing.T) {
 			('c', 'x', 'queued', 'left', 1, 1), ('d', 'x', 'done', '', 1, 1)`)
 		got := column(t, db, `SELECT id || ':' || to_pool FROM experiments ORDER BY id`)
 		must.Equal(t, got, "a:0 b:1 c:1 d:0", "experiments")
+	})
+}
+
+// TestProjectsUpgrade: what an older database has is in the project default, its users see it with
+// their tokens, and its pools are open to all.
+func TestProjectsUpgrade(t *testing.T) {
+	dbtest.OnEach(t, func(t *testing.T, at string) {
+		db := older(t, at, "0015", `INSERT INTO users (name, role, created) VALUES ('eve', 'reader', 1)`,
+			`INSERT INTO tokens (hash, role, owner, created)
+				VALUES ('`+access.Hash("t")+`', 'reader', 'eve', 1)`,
+			`INSERT INTO machines (id, name, pool, joined) VALUES ('1', 'm1', 'lab', 1)`,
+			`INSERT INTO blobs (hash, size, created) VALUES ('b', 1, 1)`,
+			`INSERT INTO bundles (hash, owner, created) VALUES ('b', 'eve', 1)`,
+			`INSERT INTO experiments (id, name, state, bundle, target, to_pool, created, updated)
+				VALUES ('x', 'n', 'queued', 'b', 'lab', 1, 1, 1)`,
+			`INSERT INTO histories (name, found) VALUES ('n', 1)`)
+		ctx := access.With(t.Context(), must.Get(db.Who(t.Context(), "t"))(t))
+		x := must.Get(db.Experiment(ctx, "x"))(t)
+		_, _, _, err := db.Found(ctx, SeriesFilter{Name: x.Series()}, 0, 1, 1)
+		must.Be(t, err == nil && x.Project == access.Default && x.Series() == "n", x, err)
+		must.Do(t, db.Update(t.Context(), func(tx *sql.Tx) error {
+			m := must.Get(db.MachineNamed(ctx, tx, "m1"))(t)
+			waiting, err := db.Waiting(ctx, tx, m)
+			must.Be(t, len(waiting) == 1, waiting, err)
+			_, err = db.UseBundle(ctx, tx, "b", "eve")
+			return err
+		}))
 	})
 }

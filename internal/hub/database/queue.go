@@ -18,31 +18,32 @@ func (db *DB) Waiting(ctx context.Context, tx *sql.Tx, m Machine) ([]Experiment,
 			WHERE s.machine = $3 AND s.state = 'running' AND y.state <> 'stopped'
 				AND y.held = 0 AND y.bundle <> '')
 		AND (SELECT COUNT(DISTINCT s.idx) FROM shares s WHERE s.experiment = x.id AND s.state <> 'failed')
-			< x.parts`, m.Name, m.Pool, m.ID)
+			< x.parts AND `+openTo("$2", "= x.project"), m.Name, m.Pool, m.ID)
 }
 
-// Used is machine time that a user's experiments of one name have used.
+// Used is machine time that a user's experiments of one series have used.
 type Used struct {
-	Owner, Name string
-	Time        time.Duration
+	Owner, Series string
+	Time          time.Duration
 }
 
 // Used returns the machine time since a time, of experiments that were submitted. tx may be nil.
 func (db *DB) Used(ctx context.Context, tx *sql.Tx, since time.Time) (all []Used, err error) {
 	type used struct {
-		Owner, Name string
-		Us          int64
+		Owner, Series string
+		Us            int64
 	}
 	var from querier = db.Read
 	if tx != nil {
 		from = tx
 	}
 	return all, each(ctx, from, func(u used) {
-		all = append(all, Used{u.Owner, u.Name, time.Duration(max(u.Us, 0)) * time.Microsecond})
-	}, db.cast(`SELECT x.owner, x.name, CAST(SUM((CASE s.state WHEN 'running' THEN $2::BIGINT ELSE s.updated END)
+		all = append(all, Used{u.Owner, u.Series, time.Duration(max(u.Us, 0)) * time.Microsecond})
+	}, db.cast(`SELECT x.owner, `+seriesOf+`, CAST(SUM(
+			(CASE s.state WHEN 'running' THEN $2::BIGINT ELSE s.updated END)
 			- (CASE WHEN s.created > $1 THEN s.created ELSE $1::BIGINT END)) AS BIGINT)
-		FROM shares s JOIN experiments x ON x.id = s.experiment
-		WHERE (s.updated > $1 OR s.state = 'running') AND x.bundle <> '' GROUP BY x.owner, x.name`), since, db.now())
+		FROM shares s JOIN experiments x ON x.id = s.experiment WHERE (s.updated > $1 OR s.state = 'running')
+			AND x.bundle <> '' GROUP BY x.owner, x.project, x.name`), since, db.now())
 }
 
 // Lock returns an experiment with its shares, and keeps others from changing them until the
@@ -78,6 +79,11 @@ func (db *DB) RunningOn(ctx context.Context, machine string) ([]string, error) {
 		ORDER BY created DESC, experiment`, machine)
 }
 
+// Busy returns the ids of the machines that have a part of an experiment that has not ended.
+func (db *DB) Busy(ctx context.Context) ([]string, error) {
+	return list[string](ctx, db.Read, `SELECT DISTINCT machine FROM shares WHERE state = 'running'`)
+}
+
 // MachineIn returns a machine as the transaction sees it.
 func (db *DB) MachineIn(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
 	return find[Machine](ctx, tx, "machine "+id, `SELECT `+machineColumns+` FROM machines WHERE id = $1`, id)
@@ -95,16 +101,18 @@ func (db *DB) Candidates(ctx context.Context, tx *sql.Tx, id string, since time.
 		JOIN experiments x ON x.target = CASE x.to_pool WHEN 1 THEN m.pool ELSE m.name END
 		WHERE x.id = $1 AND (m.last_seen >= $2 OR m.joined >= $2
 			OR EXISTS (SELECT 1 FROM shares s WHERE s.machine = m.id AND s.state = 'running'))
-		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = m.id)`,
-		id, since)
+		AND NOT EXISTS (SELECT 1 FROM shares s WHERE s.experiment = x.id AND s.machine = m.id)
+		AND `+openTo("m.pool", "= x.project"), id, since)
 }
 
-// Targets returns how many machines an experiment for a machine or a pool can run on, and which of
-// both the target is.
-func (db *DB) Targets(ctx context.Context, tx *sql.Tx, target string) (n int64, pool bool, err error) {
+// Targets returns how many machines an experiment of a project for a machine or a pool can run on,
+// and which of both the target is.
+func (db *DB) Targets(ctx context.Context, tx *sql.Tx, target, project string) (n int64, pool bool,
+	err error) {
 	type count struct{ Machines, Pools int64 }
-	found, err := first[count](ctx, tx, `SELECT (SELECT COUNT(*) FROM machines WHERE name = $1),
-		(SELECT COUNT(*) FROM machines WHERE pool = $1)`, target)
+	found, err := first[count](ctx, tx, `SELECT (SELECT COUNT(*) FROM machines m WHERE name = $1 AND `+
+		openTo("m.pool", "= $2")+`), (SELECT COUNT(*) FROM machines m WHERE pool = $1 AND `+
+		openTo("m.pool", "= $2")+`)`, target, project)
 	if found.Machines > 0 {
 		return found.Machines, false, err
 	}

@@ -117,7 +117,7 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 		do(`DELETE FROM shares WHERE experiment = $1`, id),
 		do(`DELETE FROM experiments WHERE id = $1`, id))
 	if err == nil {
-		err = db.Touch(ctx, tx, x.Name)
+		err = db.Touch(ctx, tx, x.Series())
 	}
 	return x, records, err
 }

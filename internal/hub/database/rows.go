@@ -138,6 +138,7 @@ type querier interface {
 func rows[T any](ctx context.Context, from querier, query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
+		query, args := seen(ctx, query, args)
 		args, err := stored(args)
 		if err != nil {
 			yield(none, err)

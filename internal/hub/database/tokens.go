@@ -91,10 +91,11 @@ func (db *DB) identity(ctx context.Context, from querier, hash string) (access.I
 		Ends, Bound        time.Time
 		Machine            string
 		User               access.Role
+		Projects           string
 	}
 	t, err := find[token](ctx, from, "token", `
 		SELECT t.role, t.owner, t.label, COALESCE(t.parent, t.hash), t.expires, t.bound,
-			COALESCE(m.name, ''), COALESCE(u.role, '') FROM tokens t
+			COALESCE(m.name, ''), COALESCE(u.role, ''), COALESCE(u.projects, '') FROM tokens t
 		LEFT JOIN machines m ON t.role = 'machine' AND m.id = t.owner
 		LEFT JOIN users u ON t.role NOT IN ('machine', 'join') AND u.name = t.owner
 		WHERE t.hash = $1 AND (t.expires = 0 OR t.expires > $2)`, hash, db.now())
@@ -109,7 +110,7 @@ func (db *DB) identity(ctx context.Context, from querier, hash string) (access.I
 	case who.Role == access.Machine && t.Machine != "":
 		who.Name, who.ID = t.Machine, t.Owner
 	case who.Role != access.Machine && t.User != "":
-		who.Name = t.Owner
+		who.Name, who.Projects = t.Owner, t.Projects
 		// A token permits no more than its user may do now.
 		if !t.User.Includes(who.Role) {
 			who.Role = t.User

@@ -15,6 +15,13 @@ type User struct {
 	Role    access.Role
 	Subject string // issuer and subject of OpenID Connect, "" without
 	Created time.Time
+	// Projects are the roles in projects, as JSON; see access.Identity.
+	Projects string
+}
+
+// Identity is the user's if no token narrows it.
+func (u User) Identity() access.Identity {
+	return access.Identity{Name: u.Name, Role: u.Role, Projects: u.Projects}
 }
 
 // Errors of [DB.Govern] and of changes of roles.
@@ -59,20 +66,25 @@ func (db *DB) again(ctx context.Context, from querier, who access.Identity) (acc
 		return db.identity(ctx, from, who.Token)
 	}
 	u, err := userNamed(ctx, from, who.Name)
-	return access.Identity{Name: u.Name, Role: u.Role}, err
+	return u.Identity(), err
 }
 
-// Permitted reports whether an identity may still read: its token was not revoked and has not
-// expired, and it is of a user who exists.
-func (db *DB) Permitted(ctx context.Context, who access.Identity) (bool, error) {
-	if who.Role == access.Anonymous {
-		return true, nil
+// Permitted reports whether an identity may still read, and see some experiments: its token was not
+// revoked and has not expired, and it is of a user who exists.
+func (db *DB) Permitted(ctx context.Context, who access.Identity, experiments ...string) (bool, error) {
+	var err error
+	if who.Role != access.Anonymous {
+		who, err = db.again(ctx, db.Read, who)
 	}
-	now, err := db.again(ctx, db.Read, who)
+	for _, id := range experiments {
+		if err == nil {
+			_, err = db.Experiment(access.With(ctx, who), id)
+		}
+	}
 	if errors.Is(err, ErrMissing) {
 		return false, nil
 	}
-	return err == nil && now.Role.Includes(access.Reader), err
+	return err == nil && who.Role.Includes(access.Anonymous), err
 }
 
 // AddUser adds a user unless there is one of this name or subject.
@@ -104,7 +116,7 @@ func (db *DB) adminRemains(ctx context.Context, tx *sql.Tx) error {
 // that is unknown, it returns the user of this name, who may have another. The error wraps
 // ErrMissing if there is none.
 func (db *DB) FindUser(ctx context.Context, name, subject string) (User, error) {
-	return find[User](ctx, db.Read, "user "+name, `SELECT name, role, subject, created FROM users
+	return find[User](ctx, db.Read, "user "+name, `SELECT name, role, subject, created, projects FROM users
 		WHERE name = $1 OR $2 <> '' AND subject = $2
 		ORDER BY CASE WHEN subject = $2 THEN 0 ELSE 1 END LIMIT 1`, name, subject)
 }
@@ -136,5 +148,5 @@ func (db *DB) UserNamed(ctx context.Context, name string) (User, error) {
 
 func userNamed(ctx context.Context, from querier, name string) (User, error) {
 	return find[User](ctx, from, "user "+name,
-		`SELECT name, role, subject, created FROM users WHERE name = $1`, name)
+		`SELECT name, role, subject, created, projects FROM users WHERE name = $1`, name)
 }

@@ -104,8 +104,9 @@ func (db *DB) views(ctx context.Context, details bool, do func(ShareView), condi
 		column = `s.details`
 	}
 	columns := "s." + strings.Join(strings.Fields(shareColumns), " s.")
-	return each(ctx, db.Read, do, `SELECT `+columns+`, x.name, m.name, `+column+` FROM shares s
-		JOIN experiments x ON x.id = s.experiment JOIN machines m ON m.id = s.machine WHERE `+condition, args...)
+	return each(ctx, db.Read, do, `SELECT `+columns+`, `+seriesOf+`, m.name, `+column+` FROM shares s
+		JOIN experiments x ON x.id = s.experiment JOIN machines m ON m.id = s.machine
+		WHERE `+condition, args...)
 }
 
 // SharesIn calls do with each share of an experiment by index. It must not use the database.

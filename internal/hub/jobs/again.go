@@ -33,7 +33,7 @@ func (s Histories) again(ctx context.Context, tx *sql.Tx, h *history.History, e 
 		return nil
 	case a.Before == "":
 		before, after, ok := h.Asks(e)
-		machines, err := s.measurers(ctx, tx, h, e.Machine)
+		machines, err := s.measurers(ctx, tx, h, m)
 		if err != nil {
 			return err
 		}
@@ -73,9 +73,9 @@ func (s Histories) again(ctx context.Context, tx *sql.Tx, h *history.History, e 
 
 // measurers returns the machine of an event and another one that has measured the same keys, if the
 // hub has them.
-func (s Histories) measurers(ctx context.Context, tx *sql.Tx, h *history.History, machine string) (
+func (s Histories) measurers(ctx context.Context, tx *sql.Tx, h *history.History, m *matched) (
 	list []string, err error) {
-	names := []string{machine}
+	names := []string{m.Machine}
 	for i := range h.Keys {
 		if !slices.Contains(names, h.Keys[i].Machine) {
 			names = append(names, h.Keys[i].Machine)
@@ -83,7 +83,7 @@ func (s Histories) measurers(ctx context.Context, tx *sql.Tx, h *history.History
 	}
 	const wanted = 2
 	for i, name := range names {
-		n, pool, err := s.DB.Targets(ctx, tx, name)
+		n, pool, err := s.DB.Targets(ctx, tx, name, access.ProjectOf(m.Name))
 		if err != nil {
 			return nil, err
 		}

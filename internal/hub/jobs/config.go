@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
+	"krund/internal/hub/access"
 	"krund/internal/hub/store"
 	"krund/internal/hub/watch"
 	"krund/internal/machine/command"
@@ -22,7 +24,9 @@ import (
 // is measured by itself.
 type Config struct {
 	Notify command.Notifier
-	Power  []Power
+	// Projects are notified of their events, and nobody else of these.
+	Projects map[string]command.Notifier
+	Power    []Power
 
 	Weights   Weights          // of machine time
 	Schedules []watch.Schedule // repositories that are measured without being asked
@@ -59,14 +63,10 @@ func ReadConfig(fsys durable.FS, name string) (Config, error) {
 
 // file is the text's form.
 type file struct {
-	Keep   string `toml:"keep"`
-	Notify struct {
-		Mail     []string `toml:"mail"`
-		Sendmail string   `toml:"sendmail"`
-		Command  []string `toml:"command"`
-		Webhook  string   `toml:"webhook"`
-	} `toml:"notify"`
-	Power []struct {
+	Keep    string            `toml:"keep"`
+	Notify  notify            `toml:"notify"`
+	Project map[string]notify `toml:"project"`
+	Power   []struct {
 		Machines string   `toml:"machines"`
 		Cycle    []string `toml:"cycle"`
 		Timeout  string   `toml:"timeout"`
@@ -80,6 +80,19 @@ type file struct {
 	} `toml:"share"`
 }
 
+// notify is a section of those who are notified.
+type notify struct {
+	Mail     []string `toml:"mail"`
+	Sendmail string   `toml:"sendmail"`
+	Command  []string `toml:"command"`
+	Webhook  string   `toml:"webhook"`
+}
+
+func (n notify) notifier() command.Notifier {
+	return command.Notifier{Mail: n.Mail, Sendmail: cmp.Or(n.Sendmail, "/usr/sbin/sendmail"),
+		Command: n.Command, Webhook: n.Webhook}
+}
+
 // ParseConfig parses the text.
 func ParseConfig(text string) (Config, error) {
 	var f file
@@ -90,10 +103,13 @@ func ParseConfig(text string) (Config, error) {
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return Config{}, fmt.Errorf("there is no key %s; correct its name, or remove it", unknown[0])
 	}
-	c := Config{Notify: command.Notifier{Mail: f.Notify.Mail, Sendmail: f.Notify.Sendmail,
-		Command: f.Notify.Command, Webhook: f.Notify.Webhook}}
-	if c.Notify.Sendmail == "" {
-		c.Notify.Sendmail = "/usr/sbin/sendmail"
+	c := Config{Notify: f.Notify.notifier(), Projects: map[string]command.Notifier{}}
+	for project, n := range f.Project {
+		if !access.ValidProject(project) || project == access.Default {
+			return Config{}, fmt.Errorf("project.%s: write the name of a project, in lower-case letters, "+
+				"digits and hyphens; [notify] is for the project default", project)
+		}
+		c.Projects[project] = n.notifier()
 	}
 	if f.Keep != "" {
 		const least = 24 * time.Hour

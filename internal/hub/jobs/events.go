@@ -42,7 +42,8 @@ func (s Histories) find(ctx context.Context, of database.History, insert insert)
 		machines[v.Keys[i].Machine] = true
 	}
 	if len(machines) > 0 {
-		states, err := s.DB.States(ctx, slices.Sorted(maps.Keys(machines)), of.Name, from)
+		within := access.Within(ctx, access.ProjectOf(of.Name)) // what others found is not for its readers
+		states, err := s.DB.States(within, slices.Sorted(maps.Keys(machines)), of.Name, from)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func (w Weights) Fair(waiting []database.Experiment, used []database.Used, limit
 		names[series{owner, name}] += time.Hours() / weightOf(w.Series, name)
 	}
 	for _, u := range used {
-		use(u.Owner, u.Name, u.Time)
+		use(u.Owner, u.Series, u.Time)
 	}
 	type line struct { // of one priority and series
 		series
@@ -60,7 +60,7 @@ func (w Weights) Fair(waiting []database.Experiment, used []database.Used, limit
 	for _, x := range slices.SortedFunc(slices.Values(waiting), func(a, b database.Experiment) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	}) {
-		of := line{series{x.Owner, x.Name}, x.Priority}
+		of := line{series{x.Owner, x.Series()}, x.Priority}
 		if lines[of] = append(lines[of], x); since[x.Owner].IsZero() {
 			since[x.Owner] = x.Created
 		}
@@ -79,7 +79,7 @@ func (w Weights) Fair(waiting []database.Experiment, used []database.Used, limit
 		})
 		x := lines[next][0]
 		order = append(order, x)
-		use(x.Owner, x.Name, guess)
+		use(x.Owner, x.Series(), guess)
 		if lines[next] = lines[next][1:]; len(lines[next]) == 0 {
 			delete(lines, next)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"krund/internal/display"
+	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/machine/command"
 )
@@ -217,7 +218,15 @@ func (w *workers) notice(ctx context.Context, a noticeArgs) error {
 	if err != nil {
 		return err
 	}
-	m := command.Message{Event: a.Event, Experiment: x.Name, Host: a.Machine, Subject: a.Subject,
-		Text: fmt.Sprintf("%s\n\nExperiment: %s (%s)\nMachine: %s\n", a.Subject, x.Name, x.ID, a.Machine)}
-	return w.config.Notify.Send(ctx, m, true)
+	to, name := w.config.Notify, x.Series()
+	if x.Project != access.Default {
+		if a.Event == Changed {
+			to = w.config.Projects[x.Project]
+		} else { // about a machine, which is of all
+			name, x.ID = "of another project", "-"
+		}
+	}
+	m := command.Message{Event: a.Event, Experiment: name, Host: a.Machine, Subject: a.Subject,
+		Text: fmt.Sprintf("%s\n\nExperiment: %s (%s)\nMachine: %s\n", a.Subject, name, x.ID, a.Machine)}
+	return to.Send(ctx, m, true)
 }

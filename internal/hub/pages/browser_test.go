@@ -156,7 +156,7 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 	}
 	want := []string{"Skip to the content", "Now", "Events 1 open", "History", "Experiments", "Queue",
 		"Machines", "Compare", "Tokens", "Log out", "Table of experiments", "bench-1", "priority",
-		"Set the priority of bench-1", "Stop bench-1", "sorting",
+		"Set the priority of bench-1", "Stop bench-1", "sorting", "bench-1",
 		"Revisions that the hub measures by itself"}
 	must.EqualList(t, stops, want, "stops")
 	p.Eval("document.activeElement.blur()", nil)

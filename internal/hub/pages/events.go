@@ -145,6 +145,7 @@ func (p *Pages) event(r *http.Request, f Frame) (any, error) {
 	}
 	f.Title, f.Section, f.Live = e.Name+": "+e.Verdict, "events", true
 	who := access.From(r.Context())
+	f.Writes = who.In(access.ProjectOf(e.Name)).Includes(access.User)
 	page := EventPage{Frame: f, EventRow: eventRows([]database.Event{e}, f.Now)[0],
 		States: database.EventStates, Mutes: mayMuteEvent(who, e)}
 	if page.Acts, err = p.db.Acts(r.Context(), e.ID, mostActs); err != nil {
@@ -152,7 +153,7 @@ func (p *Pages) event(r *http.Request, f Frame) (any, error) {
 	}
 	x, err := p.db.Experiment(r.Context(), e.Experiment)
 	if err == nil {
-		page.Tested, page.Again = experimentLink(x.ID, x.Name), x.Bundle != "" && f.Writes
+		page.Tested, page.Again = experimentLink(x.ID, x.Series()), x.Bundle != "" && f.Writes
 	}
 	if before, after, ok := ends(e); ok {
 		page.Bisect = before + " " + after
@@ -202,9 +203,18 @@ func (p *Pages) bisects(e database.Event) bool {
 	return ok && e.Present && e.Verdict != "machine" && watch.Rebuilds(p.builds, e.Name)
 }
 
+// changing returns the event of a request if the user may change it.
+func (p *Pages) changing(r *http.Request, tx *sql.Tx) (database.Event, error) {
+	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	if err == nil && !access.From(r.Context()).In(access.ProjectOf(e.Name)).Includes(access.User) {
+		err = problem{http.StatusForbidden, "You may read in the project of this event, and change nothing."}
+	}
+	return e, err
+}
+
 // bisect begins to look for the commit of an event, once.
 func (p *Pages) bisect(r *http.Request, tx *sql.Tx) (string, error) {
-	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	e, err := p.changing(r, tx)
 	if err != nil {
 		return "", err
 	}
@@ -247,12 +257,13 @@ func (p *Pages) bisectJSON(w http.ResponseWriter, r *http.Request) {
 // mayMuteEvent reports whether someone may mute an event: the owner of the experiment with which it
 // was found, and an admin.
 func mayMuteEvent(who access.Identity, e database.Event) bool {
-	return who.Role == access.Admin || e.Owner != "" && who.Owns(e.Owner)
+	project := access.ProjectOf(e.Name)
+	return who.In(project) == access.Admin || e.Owner != "" && who.Owns(project, e.Owner)
 }
 
 // triage changes what people say of an event.
 func (p *Pages) triage(r *http.Request, tx *sql.Tx) (string, error) {
-	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	e, err := p.changing(r, tx)
 	if err != nil {
 		return "", err
 	}
@@ -313,7 +324,7 @@ func checkTriage(t database.Triage) error {
 // muteEvent mutes an event for some days, or ends that with 0 days.
 func (p *Pages) muteEvent(r *http.Request, tx *sql.Tx) (string, error) {
 	const most = 3650
-	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	e, err := p.changing(r, tx)
 	if err == nil && !mayMuteEvent(access.From(r.Context()), e) {
 		err = problem{http.StatusForbidden, "Only an admin may mute this event, and the owner of the " +
 			"experiment with which it was found."}
@@ -341,7 +352,7 @@ func (p *Pages) muteEvent(r *http.Request, tx *sql.Tx) (string, error) {
 
 // again submits the experiment of an event once more: of the same bundle, for the same machines.
 func (p *Pages) again(r *http.Request, tx *sql.Tx) (string, error) {
-	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
+	e, err := p.changing(r, tx)
 	if err != nil {
 		return "", err
 	}
@@ -358,7 +369,7 @@ func (p *Pages) again(r *http.Request, tx *sql.Tx) (string, error) {
 	}
 	id, err := jobs.Queue{DB: p.db}.Submit(r.Context(), tx, database.Experiment{Name: x.Name, Owner: who.Name,
 		Bundle: x.Bundle, Config: x.Config, Priority: x.Priority, Target: x.Target, ToPool: x.ToPool,
-		Parts: x.Parts})
+		Parts: x.Parts, Project: x.Project})
 	if err == nil {
 		err = p.db.AddAct(r.Context(), tx, e.ID, who.Name, "measured again: experiment "+id)
 	}

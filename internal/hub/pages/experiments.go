@@ -50,8 +50,9 @@ func progress(s database.Share) api.Progress {
 
 // newJob is an experiment without its shares, which add adds.
 func newJob(x database.Experiment, who access.Identity) Job {
-	j := Job{Link: experimentLink(x.ID, x.Name), ID: x.ID, Owner: x.Owner, State: stateOf(x.State),
-		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Owner),
+	j := Job{Link: experimentLink(x.ID, x.Series()), ID: x.ID, Owner: x.Owner,
+		Project: x.Project, State: stateOf(x.State),
+		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Project, x.Owner),
 		Ends: x.State == database.Queued || x.State == database.Running}
 	if x.ToPool {
 		j.Target = "pool " + x.Target
@@ -132,7 +133,29 @@ func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 		}
 	}
 	jobs, err := p.jobs(r, list)
-	return Queue{f, jobs, max(more, 0), nextPart(r, len(list), mostListed)}, err
+	if err != nil {
+		return nil, err
+	}
+	busy, err := p.busy(r)
+	return Queue{f, jobs, max(more, 0), nextPart(r, len(list), mostListed), busy}, err
+}
+
+// busy returns machines that run something else than what who asks sees.
+func (p *Pages) busy(r *http.Request) (list []Link, err error) {
+	all, err := p.db.Busy(access.Hub(r.Context()))
+	if err != nil {
+		return nil, err
+	}
+	mine, err := p.db.Busy(r.Context())
+	if err != nil || len(all) == len(mine) {
+		return nil, err
+	}
+	err = p.db.EachMachine(r.Context(), "", mostListed, func(m database.Machine) {
+		if slices.Contains(all, m.ID) && !slices.Contains(mine, m.ID) {
+			list = append(list, machineLink(m.Name))
+		}
+	})
+	return list, err
 }
 
 // runs lists the revisions that the hub measures by itself, with ?schedule=.
@@ -170,7 +193,7 @@ func (p *Pages) inTurn(r *http.Request) ([]database.Experiment, error) {
 	if err != nil {
 		return nil, err
 	}
-	used, err := p.db.Used(r.Context(), nil, p.db.Now().Add(-jobs.FairTime))
+	used, err := p.db.Used(access.Hub(r.Context()), nil, p.db.Now().Add(-jobs.FairTime))
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +245,7 @@ func (p *Pages) experiment(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Title, f.Section, f.Live = x.Name, "experiments", true
+	f.Title, f.Section, f.Live = x.Series(), "experiments", true
 	page := ExperimentPage{Frame: f, Job: newJob(x, access.From(r.Context())), Bundle: x.Bundle}
 	width := max(stripRects/int(max(x.Parts, 1)), leastStrip)
 	err = p.db.SharesIn(r.Context(), x.ID, true, func(v database.ShareView) {
@@ -307,7 +330,7 @@ func (p *Pages) choices(r *http.Request, without string) ([]Choice, error) {
 	var choices []Choice
 	for _, x := range list {
 		if x.ID != without && x.State != database.Queued {
-			text := x.Name + ", " + x.Created.Format("2006-01-02 15:04") + ", " + x.State
+			text := x.Series() + ", " + x.Created.Format("2006-01-02 15:04") + ", " + x.State
 			choices = append(choices, Choice{x.ID, text})
 		}
 	}
@@ -317,7 +340,7 @@ func (p *Pages) choices(r *http.Request, without string) ([]Choice, error) {
 // own returns the experiment of a request if the user may change it.
 func (p *Pages) own(r *http.Request) (database.Experiment, error) {
 	x, err := p.db.Experiment(r.Context(), r.PathValue("id"))
-	if err == nil && !access.From(r.Context()).Owns(x.Owner) {
+	if err == nil && !access.From(r.Context()).Owns(x.Project, x.Owner) {
 		err = problem{http.StatusForbidden, "Only its owner and an admin may change this experiment."}
 	}
 	return x, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"krund/internal/display"
+	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/machine/noise"
@@ -67,6 +68,10 @@ func (p *Pages) complete(ctx context.Context, one *Machine, id string) error {
 	one.measured(newest.Share)
 	if running.Experiment != "" {
 		one.runs(running.Share, running.Name)
+	} else if all, err := p.db.RunningOn(access.Hub(ctx), id); err != nil {
+		return err
+	} else if len(all) > 0 && one.State.Class == "idle" {
+		one.State = State{"running", "busy"} // for a project that who asks does not see
 	}
 	certificate, err := p.db.NewestFile(ctx, id, "noise.json")
 	if err == nil {

@@ -82,6 +82,7 @@ type Queue struct {
 	List  []Job  `json:"experiments"`
 	More  int    `json:"more"` // that follow
 	Next  string `json:"next"` // address of the next part of the list; "": this is the end
+	Busy  []Link `json:"busy"` // machines that measure for other projects
 }
 
 // Runs are revisions that the hub measures by itself, the newest first.
@@ -110,6 +111,7 @@ type Job struct {
 	Link
 	ID        string        `json:"id"`
 	Owner     string        `json:"owner"`
+	Project   string        `json:"project"`
 	State     State         `json:"state"`
 	Target    string        `json:"target"` // machine or pool
 	Priority  int           `json:"priority"`

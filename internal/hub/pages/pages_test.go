@@ -86,7 +86,7 @@ func samples(text string) map[string]any {
 		"machine": MachinePage{live(text, "machines"), machine, []EventRow{event},
 			[]database.PowerAct{{At: now, Text: text}}, []Fact{{"cpu.model", text}, {text, "x"}},
 			[]ShareRow{shared}},
-		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3, ""},
+		"queue":    Queue{live("Queue", "queue"), []Job{job, waits}, 3, "", []Link{{stored, "/machines/x"}}},
 		"no-queue": Queue{Frame: live("Queue", "queue")},
 		"runs": Runs{live("Revisions", "queue"), []RunRow{{Run: database.Run{Schedule: stored,
 			Revision: stored, Base: stored, Change: 7, Asked: stored, Text: stored, Created: now},

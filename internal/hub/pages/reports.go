@@ -65,6 +65,7 @@ type making struct {
 // report is sandboxed, so that browsers send no cookie when it loads them.
 type view struct {
 	dir   string
+	of    []string // experiments
 	until time.Time
 	who   access.Identity // who asked: it ends with the token that this was asked with
 }
@@ -77,7 +78,10 @@ func newReports(ctx context.Context, o Options, cache *rebuild.Cache) *reports {
 // Directory brings the directory of an experiment up to date, and returns its path: it has
 // MACHINE/NAME.krun for each machine that has shipped something.
 func (p *Pages) Directory(ctx context.Context, experiment string) (string, error) {
-	return p.reports.cache.Experiment(ctx, experiment)
+	if _, err := p.db.Experiment(ctx, experiment); err != nil {
+		return "", err
+	}
+	return p.reports.cache.Experiment(access.Hub(ctx), experiment) // others read it, too
 }
 
 // wanted is a report, or a comparison of two experiments or arms.
@@ -175,7 +179,7 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, file string,
 				display.Clip(display.PlainLine(job.err.Error()), mostText)}
 		}
 		return p.sendFile(w, r, dir, file, func(page []byte) []byte {
-			files := "/view/" + p.reports.permit(dir, p.db.Now(), who) + "/"
+			files := "/view/" + p.reports.permit(dir, want.experiments, p.db.Now(), who) + "/"
 			return p.dressed(r, page, want.experiments[0], files)
 		})
 	case <-ctx.Done():
@@ -358,7 +362,7 @@ func (s *reports) remove(experiment string) error {
 }
 
 // permit returns the token of a view, for the half of its time at least.
-func (s *reports) permit(dir string, now time.Time, who access.Identity) string {
+func (s *reports) permit(dir string, of []string, now time.Time, who access.Identity) string {
 	var b [24]byte
 	_, _ = rand.Read(b[:]) // never fails
 	token := base64.RawURLEncoding.EncodeToString(b[:])
@@ -373,7 +377,7 @@ func (s *reports) permit(dir string, now time.Time, who access.Identity) string 
 			delete(s.views, other)
 		}
 	}
-	s.views[token] = view{dir, now.Add(viewTime), who}
+	s.views[token] = view{dir, of, now.Add(viewTime), who}
 	return token
 }
 
@@ -393,7 +397,7 @@ func (p *Pages) view(w http.ResponseWriter, r *http.Request) error {
 	v, ok := s.views[r.PathValue("token")]
 	s.mu.Unlock()
 	if ok {
-		valid, err := p.db.Permitted(r.Context(), v.who)
+		valid, err := p.db.Permitted(r.Context(), v.who, v.of...)
 		if err != nil {
 			return err
 		}
@@ -454,7 +458,7 @@ func (p *Pages) dressed(r *http.Request, page []byte, experiment, files string) 
 	f.Section = "experiments"
 	about := Link{Text: experiment, Address: experimentLink(experiment, "").Address}
 	if x, err := p.db.Experiment(r.Context(), experiment); err == nil {
-		about.Text = x.Name
+		about.Text = x.Series()
 	}
 	if err := templates.ExecuteTemplate(&bar, "reportbar", Message{Frame: f, Back: about}); err != nil {
 		p.log.Error("the head of a report was not made", "error", err)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -144,7 +145,7 @@ func (s *Server) known(ctx context.Context, name, subject string, role access.Ro
 			"otherwise, such as with a token; an administrator of the hub can remove that user and the "+
 			"tokens: DELETE %s/NAME, see the hub's documentation of log-in", name, api.PathUsers)}
 	}
-	return access.Identity{Name: user.Name, Role: user.Role}, err
+	return user.Identity(), err
 }
 
 // removeUser removes a user, so that the name can log in otherwise.
@@ -162,11 +163,52 @@ func (s *Server) setRole(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err == nil && !role.Includes(access.Reader) {
 		err = refuse(fmt.Errorf("the role must be %s, %s or %s", access.Reader, access.User, access.Admin))
 	}
+	for project, role := range message.Projects {
+		if err == nil && (!access.ValidProject(project) || !access.Role(role).Includes(access.Reader)) {
+			err = refuse(fmt.Errorf("projects: %.60q with the role %.60q: write {\"NAME\": \"user\"} with "+
+				"lower-case letters, digits and hyphens; the roles are reader, user and admin", project,
+				role))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
 	return words{"name": name, "role": message.Role}, s.govern(r, name,
-		func(tx *sql.Tx) error { return s.DB.SetRole(r.Context(), tx, name, role) })
+		func(tx *sql.Tx) error {
+			err := s.DB.SetRole(r.Context(), tx, name, role)
+			if err == nil && message.Projects != nil {
+				err = s.DB.SetProjects(r.Context(), tx, name, message.Projects)
+			}
+			return err
+		})
+}
+
+// Projects is who is in which project, and which pools are not open to all.
+type Projects struct {
+	Members []database.Member `json:"members"` // an admin of the hub in the project "", which is all
+	Pools   []database.Pool   `json:"pools"`
+}
+
+func (s *Server) projects(_ http.ResponseWriter, r *http.Request) (any, error) {
+	members, pools, err := s.DB.Projects(r.Context())
+	return Projects{members, pools}, err
+}
+
+// setPool says which projects may use the machines of a pool.
+func (s *Server) setPool(w http.ResponseWriter, r *http.Request) (any, error) {
+	var message api.PoolMessage
+	name := r.PathValue("name")
+	err := s.read(w, r, &message)
+	if err == nil && (!api.ValidMachine(name) || slices.ContainsFunc(message.Projects,
+		func(p string) bool { return !access.ValidProject(p) })) {
+		err = refuse(errors.New("write {\"projects\": [\"NAME\"]} with lower-case letters, digits and " +
+			"hyphens, or [] to open the pool to all"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return words{"pool": name}, s.DB.Update(r.Context(),
+		func(tx *sql.Tx) error { return s.DB.SetPool(r.Context(), tx, name, message.Projects) })
 }
 
 // govern changes another user for an admin.

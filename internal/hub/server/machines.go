@@ -343,8 +343,11 @@ func (s *Server) share(ctx context.Context, tx *sql.Tx, machine access.Identity,
 			return share, err
 		}
 		id = ownID(machine.ID, x)
-		err = s.DB.AddExperiment(ctx, tx, database.Experiment{ID: id, Name: x.Name, Config: x.ConfigHash,
-			State: database.Running, Target: machine.Name})
+		project, err := s.DB.OwnProject(ctx, tx, machine.ID)
+		if err == nil {
+			err = s.DB.AddExperiment(ctx, tx, database.Experiment{ID: id, Name: x.Name, Config: x.ConfigHash,
+				State: database.Running, Target: machine.Name, Project: project})
+		}
 		if err != nil {
 			return database.Share{}, err
 		}

@@ -46,7 +46,9 @@ func testManyExperiments(t *testing.T, at string) {
 				return err
 			}
 		}
-		return nil
+		sent := store.Hash([]byte("lab2"))
+		return errors.Join(h.DB.PutBundle(t.Context(), tx, sent, "bob", `{"experiment":"x"}`),
+			h.DB.PutBundle(t.Context(), tx, sent, "carl", `{"experiment":"x"}`))
 	}))
 	_, err := of("one more", "first").send(t.Context(), m)
 	must.Be(t, conflict(err), "a machine with", most, "experiments begins another one", err)
@@ -86,5 +88,5 @@ func testQuota(t *testing.T, at string) {
 		must.Be(t, errors.As(err, &refused) && refused.Status == c.want, len(c.text), "bytes of", c.text, err,
 			c.want)
 	}
-	must.Do(t, h.DB.Reserve(t.Context(), "ann", known, 1e6, 1000), "one that the hub has")
+	must.Do(t, h.DB.Reserve(t.Context(), "ann-lab1", known, 1e6, 1000), "one that the hub has")
 }

@@ -17,12 +17,12 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	records  prometheus.Counter
-	handler  http.Handler
+	db       *database.DB
 }
 
 func newMetrics(registry *prometheus.Registry, db *database.DB) metrics {
 	m := metrics{
-		registry: registry,
+		registry: registry, db: db,
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "krunhub_request_seconds", Help: "Time to answer a request.",
 			Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30},
@@ -33,9 +33,15 @@ func newMetrics(registry *prometheus.Registry, db *database.DB) metrics {
 		}),
 	}
 	registry.MustRegister(m.requests, m.records, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), counts{db})
-	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// serve shows them to who asks, who sees the rows of some projects.
+func (m metrics) serve(w http.ResponseWriter, r *http.Request) {
+	own := prometheus.NewRegistry()
+	own.MustRegister(counts{r.Context(), m.db})
+	promhttp.HandlerFor(prometheus.Gatherers{m.registry, own}, promhttp.HandlerOpts{}).ServeHTTP(w, r)
 }
 
 // count observes every request.
@@ -44,7 +50,10 @@ func (m metrics) count(next http.Handler) http.Handler {
 }
 
 // counts are numbers of rows, read when they are asked for.
-type counts struct{ db *database.DB }
+type counts struct {
+	ctx context.Context // of who asks
+	db  *database.DB
+}
 
 var countDescription = prometheus.NewDesc("krunhub_rows", "What the hub knows of, by kind and state.",
 	[]string{"kind", "state"}, nil)
@@ -55,7 +64,7 @@ func (c counts) Describe(to chan<- *prometheus.Desc) { to <- countDescription }
 // Collect implements prometheus.Collector.
 func (c counts) Collect(to chan<- prometheus.Metric) {
 	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(c.ctx, patience)
 	defer cancel()
 	rows, err := c.db.Counts(ctx)
 	if err != nil {

@@ -47,8 +47,9 @@ func TestOpenAPI(t *testing.T) {
 		"POST /api/v1/experiments":              `{"bundle":"` + strings.Repeat("0", 64) + `"}`,
 		"POST /api/v1/experiments/{id}/request": `{"request":"stop"}`,
 		"PUT /api/v1/users/{name}":              `{"role":"user"}`,
+		"PUT /api/v1/pools/{name}":              `{"projects":["jit"]}`,
 	}
-	named := map[string]string{"machines": "lab1", "users": "eve", "history": "warmup"}
+	named := map[string]string{"machines": "lab1", "users": "eve", "pools": "lab", "history": "warmup"}
 	failing := []string{"POST /api/v1/experiments", "PUT /api/v1/bundles/{hash}", // described as errors
 		"GET /api/v1/records", "GET /api/v1/compare", "DELETE /api/v1/experiments/{id}",
 		"POST /api/v1/events/{id}/bisect"}
@@ -153,24 +154,29 @@ func (d *described) checkFields(t *testing.T, at string, schema, value map[strin
 // putFound stores a history with an event, and a result.
 func putFound(t *testing.T, h *hubtest.Hub, tx *sql.Tx, id string) error {
 	t.Helper()
-	x := database.Experiment{ID: id, Name: "warmup"}
+	return putSeries(t, h, tx, database.Experiment{ID: id, Name: "warmup"}, "lab1", "v1")
+}
+
+// putSeries is putFound for an experiment, with a machine and the id of the event.
+func putSeries(t *testing.T, h *hubtest.Hub, tx *sql.Tx, x database.Experiment, machine, event string) error {
+	t.Helper()
 	if err := h.DB.PutPoints(t.Context(), tx, x, nil, ""); err != nil {
 		return err
 	}
-	err := h.DB.PutAnswer(t.Context(), tx, id, database.Answer{Text: "1 key",
+	err := h.DB.PutAnswer(t.Context(), tx, x.ID, database.Answer{Text: "1 key",
 		Comparison: `{"changes":[{"key":"a:b:c","verdict":"worse"}]}`})
 	if err != nil {
 		return err
 	}
-	_, err = h.DB.PutHistory(t.Context(), tx, database.History{Name: "warmup", Unit: "s", Changed: 1,
-		Versions: `[{"label":"v1","source":"revision"}]`}, []database.Series{{Name: "warmup", Key: "a:b:c",
-		Machine: "lab1", Versions: 1, Value: 1, Change: 1, Trend: []float64{1},
-		Doc: `{"key":"a:b:c","machine":"lab1","points":[{"version":0,"executions":1,"value":1,"low":1,"high":1}]}`}})
+	_, err = h.DB.PutHistory(t.Context(), tx, database.History{Name: x.Series(), Unit: "s", Changed: 1,
+		Versions: `[{"label":"v1","source":"revision"}]`}, []database.Series{{Name: x.Series(), Key: "a:b:c",
+		Machine: machine, Versions: 1, Value: 1, Change: 1, Trend: []float64{1},
+		Doc: `{"key":"a:b:c","machine":"` + machine + `","points":[{"version":0,"executions":1,"value":1,"low":1,"high":1}]}`}})
 	if err != nil {
 		return err
 	}
-	return h.DB.PutEvent(t.Context(), tx, database.Event{ID: "v1", Name: "warmup", Machine: "lab1",
-		Verdict: "undecided", Experiment: id, Present: true, Finding: database.Finding{Version: "v1",
+	return h.DB.PutEvent(t.Context(), tx, database.Event{ID: event, Name: x.Series(), Machine: machine,
+		Verdict: "undecided", Experiment: x.ID, Present: true, Finding: database.Finding{Version: "v1",
 			First: "v1", Last: "v1", Found: "v1", Changed: 1, Of: 1, Median: 1.1, Least: 1.1, Most: 1.1},
 		Keys: []database.EventKey{{Key: "a:b:c", Found: "v1", Ratio: 1.1, Low: 1, High: 1.2}}})
 }

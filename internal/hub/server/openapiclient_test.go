@@ -100,8 +100,8 @@ func do(method, path string, body, answer any) error {
 			fmt.Fprintf(&b, "func %s(%s) (answer %s, err error) { return answer, do(%q, %s, %s, &answer) }\n",
 				name, arguments, goType(answer), strings.ToUpper(method), at, body)
 			kind := strings.Split(path, "/")[3]
-			if method != "get" || slices.Contains([]string{"records", "compare"}, kind) {
-				continue // records are for machines
+			if method != "get" || slices.Contains([]string{"records", "compare", "projects"}, kind) {
+				continue // records are for machines, projects for admins
 			}
 			argument := ""
 			if arguments != "" {

@@ -131,7 +131,8 @@ func submitted(t *testing.T, h *hubtest.Hub, target string) string {
 	if err == nil {
 		err = h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 			err := h.DB.AddBlob(t.Context(), tx, hash, 1)
-			return errors.Join(err, h.DB.PutBundle(t.Context(), tx, hash, "ann", `{"experiment":"x"}`))
+			return errors.Join(err,
+				h.DB.PutBundle(t.Context(), tx, hash, "ann-"+target, `{"experiment":"x"}`))
 		})
 	}
 	must.Do(t, err)

@@ -78,7 +78,7 @@ func (s *Server) Routes() []Route {
 		{Pattern: "GET /healthz", Handler: s.healthz},
 		{Pattern: "GET /readyz", Handler: s.readyz},
 		{Pattern: "POST /hooks/{name}", Handler: s.handler(s.hook)},
-		{Pattern: "GET /metrics", Role: access.Reader, Handler: s.metrics.handler.ServeHTTP},
+		{Pattern: "GET /metrics", Role: access.Reader, Handler: s.metrics.serve},
 	}
 	if s.Login.OIDC != nil {
 		const path = "/login/oidc"
@@ -120,9 +120,13 @@ func (s *Server) Operations() []pages.Operation {
 		{"POST " + id + "/request", access.User, s.request, "hold, resume or stop an experiment",
 			api.RequestMessage{}, api.State{}},
 		{"DELETE " + id, access.User, s.remove, "delete an experiment that has ended", nil, words{}},
-		{"PUT " + api.PathUsers + "/{name}", access.Admin, s.setRole, "change the role of a user",
+		{"PUT " + api.PathUsers + "/{name}", access.Admin, s.setRole, "change the roles of a user",
 			api.RoleMessage{}, words{}},
 		{"DELETE " + api.PathUsers + "/{name}", access.Admin, s.removeUser, "remove a user", nil, words{}},
+		{"GET /api/v1/projects", access.Admin, s.projects,
+			"who is in which project, and which pools are not open to all", nil, Projects{}},
+		{"PUT /api/v1/pools/{name}", access.Admin, s.setPool, "open a pool to some projects; none: to all",
+			api.PoolMessage{}, words{}},
 	} {
 		var query []string
 		if o.pattern == "GET "+api.PathHave {
@@ -250,8 +254,7 @@ func status(err error) (int, bool) {
 		return http.StatusTooManyRequests, true
 	case errors.Is(err, watch.ErrSignature):
 		return http.StatusUnauthorized, true
-	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing),
-		errors.Is(err, watch.ErrUnknown):
+	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing):
 		return http.StatusNotFound, true
 	case errors.Is(err, database.ErrDeleted):
 		return http.StatusGone, true
@@ -303,7 +306,7 @@ type words map[string]string
 func (s *Server) hook(w http.ResponseWriter, r *http.Request) (any, error) {
 	const mostBytes = 1 << 20
 	if s.Watch == nil {
-		return nil, watch.ErrUnknown
+		return nil, watch.ErrSignature
 	}
 	leave := s.hooks.take(http.NewResponseController(w))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))

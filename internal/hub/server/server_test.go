@@ -110,7 +110,8 @@ func testRoles(t *testing.T, without access.Role, h *hubtest.Hub) {
 			err := client.Do(t.Context(), method, path, strings.NewReader(""), nil)
 			var answer *api.Error
 			refused := errors.As(err, &answer) && (answer.Status == 401 || answer.Status == 403)
-			want := route.Role != server.Anyone && !role.Includes(route.Role)
+			want := route.Role != server.Anyone && !role.Includes(route.Role) ||
+				strings.HasPrefix(route.Pattern, "POST /hooks/") // it has a signature instead
 			must.Equal(t, refused, want, route.Pattern, "as", role, "refused", err)
 		}
 	}

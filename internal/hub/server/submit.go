@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -102,6 +103,9 @@ func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id st
 	}
 	x := database.Experiment{ID: message.ID, Owner: access.From(r.Context()).Name, Bundle: message.Bundle,
 		Priority: message.Priority, Target: message.Target, Parts: int64(message.Machines)}
+	if x.Project, err = projectOf(access.From(r.Context()), message.Project); err != nil {
+		return "", err
+	}
 	err = s.DB.Update(r.Context(), func(tx *sql.Tx) (err error) {
 		if err = s.complete(r.Context(), tx, &x); err == nil {
 			id, err = s.queue().Submit(r.Context(), tx, x)
@@ -111,16 +115,34 @@ func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id st
 	if err != nil || message.ID == "" {
 		return id, err
 	}
-	stored, err := s.DB.Experiment(r.Context(), id)
-	if err == nil && (stored.Owner != x.Owner || stored.Bundle != x.Bundle) {
+	stored, err := s.DB.Experiment(access.Hub(r.Context()), id)
+	if err == nil && (stored.Owner != x.Owner || stored.Bundle != x.Bundle || stored.Project != x.Project) {
 		err = failure{http.StatusConflict, "the id " + id + " is of another experiment; choose another one"}
 	}
 	return id, err
 }
 
+// projectOf returns the project of what somebody submits, who need not name the only one. Whether
+// there are others is not said.
+func projectOf(who access.Identity, named string) (string, error) {
+	roles, only := who.InProjects()
+	mine := slices.Sorted(maps.Keys(roles))
+	if named == "" && only && len(mine) == 1 {
+		named = mine[0]
+	}
+	switch named = cmp.Or(named, access.Default); {
+	case !access.ValidProject(named) || who.In(named) == "":
+		return "", failure{http.StatusNotFound, fmt.Sprintf(
+			"you are not in a project %.60q; name one of: %s", named, strings.Join(mine, ", "))}
+	case !who.In(named).Includes(access.User):
+		return "", failure{http.StatusForbidden, "you may read in the project " + named + ", and not submit"}
+	}
+	return named, nil
+}
+
 // complete adds to a submitted experiment what its bundle and its target say.
 func (s *Server) complete(ctx context.Context, tx *sql.Tx, x *database.Experiment) error {
-	text, err := s.DB.UseBundle(ctx, tx, x.Bundle)
+	text, err := s.DB.UseBundle(ctx, tx, x.Bundle, x.Owner)
 	if err != nil {
 		return err
 	}
@@ -129,13 +151,13 @@ func (s *Server) complete(ctx context.Context, tx *sql.Tx, x *database.Experimen
 		return fmt.Errorf("the manifest of bundle %s: %w", x.Bundle, err)
 	}
 	x.Name, x.Config = m.Experiment, m.Hash(m.Config)
-	n, pool, err := s.DB.Targets(ctx, tx, x.Target)
+	n, pool, err := s.DB.Targets(ctx, tx, x.Target, x.Project)
 	switch {
 	case err != nil:
 		return err
 	case n == 0:
-		return refuse(fmt.Errorf("there is no machine or pool %q; `krunctl hub join` on a machine adds it",
-			x.Target))
+		return refuse(fmt.Errorf("there is no machine or pool %q for the project %s; `krunctl hub "+
+			"join` on a machine adds it", x.Target, x.Project))
 	case n < x.Parts:
 		return refuse(fmt.Errorf("%s has %s, and %d are to share the experiment, each a part of it; "+
 			"submit it with --machines %d, or let more machines join", x.Target,
@@ -155,8 +177,9 @@ func (s *Server) state(r *http.Request, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	state := api.State{ID: x.ID, Name: x.Name, Owner: x.Owner, State: x.State, Held: x.Held, Target: x.Target,
-		Machines: int(x.Parts), Priority: x.Priority, Shares: []api.ShareState{}}
+	state := api.State{ID: x.ID, Name: x.Name, Owner: x.Owner, Project: x.Project, State: x.State,
+		Held: x.Held, Target: x.Target, Machines: int(x.Parts), Priority: x.Priority,
+		Shares: []api.ShareState{}}
 	return &state, s.DB.SharesIn(r.Context(), id, false, func(v database.ShareView) {
 		one := api.ShareState{Machine: v.Host, Index: int(v.Index), State: v.State}
 		_ = json.Unmarshal([]byte(v.Status), &one.Progress) // it was written by this program
@@ -168,7 +191,7 @@ func (s *Server) state(r *http.Request, id string) (any, error) {
 // own returns the experiment of a request. It refuses who is neither its owner nor an admin.
 func (s *Server) own(r *http.Request) (database.Experiment, error) {
 	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
-	if err == nil && !access.From(r.Context()).Owns(x.Owner) {
+	if err == nil && !access.From(r.Context()).Owns(x.Project, x.Owner) {
 		err = failure{http.StatusForbidden, fmt.Sprintf(
 			"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)}
 	}

@@ -52,7 +52,7 @@ func TestEveryRoute(t *testing.T) {
 			return response
 		}
 		asked, tags := 0, map[string]string{}
-		named := map[string]string{"machines": "lab1", "users": "none", "history": "warmup"}
+		named := map[string]string{"machines": "lab1", "users": "none", "pools": "lab", "history": "warmup"}
 		for path, methods := range d.Paths {
 			kind := strings.Split(path, "/")[3]
 			at := strings.NewReplacer("{name}", named[kind], "{hash}", strings.Repeat("0", 64), "{id}",

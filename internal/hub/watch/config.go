@@ -19,12 +19,14 @@ import (
 	"time"
 
 	"krund/internal/experiment/bundle"
+	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 )
 
 // Schedule is a repository that is watched.
 type Schedule struct {
-	Name       string // of the experiments: they are one history
+	Name       string // of the history of the experiments, see access.Series
+	Project    string // of them
 	Repository string // as git names it
 	Branch     string
 	// Every is "commit", or a time of day (UTC) such as "02:30".
@@ -65,6 +67,7 @@ type Answer struct {
 // File is a section [[schedule]] of hub.toml.
 type File struct {
 	Name       string   `toml:"name"`
+	Project    string   `toml:"project"`
 	Repository string   `toml:"repository"`
 	Branch     string   `toml:"branch"`
 	Every      string   `toml:"every"`
@@ -100,7 +103,9 @@ func forges() map[string]string {
 func (f File) Schedule() (Schedule, error) {
 	const keep, usualTime = 20, time.Hour
 	a := f.Answer
-	s := Schedule{Name: f.Name, Repository: f.Repository, Branch: f.Branch, Every: cmp.Or(f.Every, "commit"),
+	project := cmp.Or(f.Project, access.Default)
+	s := Schedule{Name: access.Series(project, f.Name), Project: project,
+		Repository: f.Repository, Branch: f.Branch, Every: cmp.Or(f.Every, "commit"),
 		Missed: cmp.Or(f.Missed, "skip"), Build: f.Build, OnMachine: f.BuildOn == "machine",
 		Timeout: usualTime, Experiment: f.Experiment,
 		Again: f.Again, To: f.To,
@@ -138,7 +143,9 @@ func (s Schedule) check() error {
 		ok  bool
 		say string
 	}{
-		{plainName.MatchString(s.Name), `name = "` + s.Name + `": write letters, digits, dots, hyphens`},
+		{plainName.MatchString(s.plain()),
+			`name = "` + s.plain() + `": write letters, digits, dots, hyphens`},
+		{access.ValidProject(s.Project), `project: write its name: lower-case letters, digits, hyphens`},
 		{gitAddress.MatchString(s.Repository),
 			`repository: write "https://...", "ssh://..." or a path from /`},
 		{branchName.MatchString(s.Branch) && !strings.Contains(s.Branch, ".."),
@@ -170,6 +177,9 @@ func (s Schedule) check() error {
 	}
 	return nil
 }
+
+// plain is the name of the experiments.
+func (s Schedule) plain() string { return strings.TrimPrefix(s.Name, s.Project+"/") }
 
 // Rebuilds reports whether one of the schedules says how events of a name are measured again.
 func Rebuilds(all []Schedule, name string) bool {

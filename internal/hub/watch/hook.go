@@ -22,9 +22,9 @@ import (
 
 // Errors of [Watcher.Hook].
 var (
-	ErrUnknown   = errors.New("there is no such webhook")
-	ErrSignature = errors.New("the signature is not that of the webhook's secret, or is old")
-	ErrMany      = errors.New("too many runs were asked for that are not decided yet; try again later")
+	ErrSignature = errors.New("there is no such webhook, or the signature is not that of its secret, " +
+		"or is old")
+	ErrMany = errors.New("too many runs were asked for that are not decided yet; try again later")
 )
 
 // mostAsked is how many runs of a schedule may be asked for that are not decided.
@@ -39,14 +39,14 @@ func (w *Watcher) Hook(ctx context.Context, name string, header http.Header, bod
 			s = one
 		}
 	}
-	if s.Answer.Secret == "" {
-		return ErrUnknown
+	var key string
+	var err error
+	if s.Answer.Secret != "" {
+		if key, err = secret(s.Answer.Secret); err != nil {
+			return err
+		}
 	}
-	key, err := secret(s.Answer.Secret)
-	if err != nil {
-		return err
-	}
-	if !signed(s.Answer.Forge, key, header, body, w.DB.Now()) {
+	if !signed(s.Answer.Forge, key, header, body, w.DB.Now()) || s.Answer.Secret == "" {
 		return ErrSignature
 	}
 	c, ok := commandIn(s.Answer, header, body)

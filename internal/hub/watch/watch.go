@@ -406,7 +406,7 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 		}
 		if err == nil {
 			err = w.DB.AddExperiment(ctx, tx, database.Experiment{ID: r.ID, Name: m.Experiment,
-				Owner:  s.Owner,
+				Owner: s.Owner, Project: s.Project,
 				Bundle: hash, Config: m.Hash(m.Config), State: database.Queued, Priority: s.Priority,
 				Target: s.To,
 				ToPool: pool, Parts: s.Machines})
@@ -426,10 +426,10 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 // target reports whether the experiments of a schedule are for a pool, or that too few machines are
 // there.
 func (w *Watcher) target(ctx context.Context, tx *sql.Tx, s Schedule) (pool bool, err error) {
-	n, pool, err := w.DB.Targets(ctx, tx, s.To)
+	n, pool, err := w.DB.Targets(ctx, tx, s.To, s.Project)
 	if err == nil && n < s.Machines {
-		err = fmt.Errorf("%s has %s, and %d are to share the experiments; let more join", s.To,
-			display.Count(int(n), "machine"), s.Machines)
+		err = fmt.Errorf("%s has %s for the project %s, and %d are to share the experiments; let more "+
+			"join", s.To, display.Count(int(n), "machine"), s.Project, s.Machines)
 	}
 	return pool, err
 }
@@ -442,7 +442,7 @@ func (s Schedule) contents(r database.Run, copies []bundle.Copy) (*bundle.Conten
 		return nil, err
 	}
 	text = []byte(strings.NewReplacer("{base}", r.Base, "{new}", r.Revision).Replace(string(text)))
-	name := s.Name
+	name := s.plain()
 	if r.Machine != "" {
 		name += "-again" // it is no night of the history
 	}

@@ -208,7 +208,7 @@ func testGitHub(t *testing.T, at string) {
 
 	must.Be(t, b.Hook(t.Context(), "vm", http.Header{"X-Hub-Signature-256": {"sha256="}}, nil) ==
 		watch.ErrSignature, "an unsigned message")
-	must.Be(t, b.Hook(t.Context(), "other", nil, nil) == watch.ErrUnknown, "no schedule")
+	must.Be(t, b.Hook(t.Context(), "other", nil, nil) == watch.ErrSignature, "no schedule")
 }
 
 // TestGitLab: the same with commit statuses and notes; messages are signed as standard webhooks.
