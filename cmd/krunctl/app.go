@@ -244,8 +244,7 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &krund):
 		return int(krund)
-	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, exchange.ErrUnknown),
-		errors.Is(err, exchange.ErrPacked):
+	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, exchange.ErrUnknown):
 		return exitUsage
 	case errors.Is(err, errUnjudged), errors.Is(err, errStep):
 		return exitLeftOut

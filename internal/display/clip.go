@@ -13,18 +13,19 @@ const MaxMessage = 2000
 const remark = 60
 
 // Clip returns s, or, if s has more than most bytes, its beginning and its end with a remark
-// between them. The result has at most that many bytes; most must be at least 200.
+// between them. The result has at most that many bytes, or those of the remark.
 func Clip(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}
-	head := (most - remark) / 2
-	tail := len(s) - (most - remark - head)
+	kept := max(most-remark, 0)
+	head := kept / 2
+	tail := len(s) - (kept - head)
 	for range utf8.UTFMax {
-		if !utf8.RuneStart(s[head]) {
+		if head > 0 && !utf8.RuneStart(s[head]) {
 			head--
 		}
-		if !utf8.RuneStart(s[tail]) {
+		if tail < len(s) && !utf8.RuneStart(s[tail]) {
 			tail++
 		}
 	}

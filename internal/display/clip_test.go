@@ -30,6 +30,13 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestClipShort: less than the remark leaves the remark; nothing is out of range.
+func TestClipShort(t *testing.T) {
+	for most := range 70 {
+		must.Be(t, strings.Contains(display.Clip(strings.Repeat("ü", 100), most), "bytes left out"), most)
+	}
+}
+
 func TestLines(t *testing.T) {
 	many := make([]string, 4096)
 	for i := range many {

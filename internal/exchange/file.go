@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -20,9 +19,6 @@ var ErrUnknown = errors.New(
 	"this is no NAME.krun, NAME.toml or file of results that krunctl knows; docs/exchange.md lists them; a " +
 		"CSV of your own begins with " + plainHeader,
 )
-
-// ErrPacked reports that a file is compressed and not a result file of µOpTime.
-var ErrPacked = errors.New("it is compressed and not a result file of µOpTime; decompress it first (gzip -d)")
 
 // importers are the tools whose files lack parts of a key, by the format that Sniff returns.
 var importers = map[string]func(io.Reader, ImportOptions) (*dataset.Dataset, error){
@@ -138,7 +134,7 @@ func Stem(name string) string {
 }
 
 // ReadUOpTimeFile reads a result file of µOpTime, optionally compressed with gzip. It returns nil
-// for a file of another format. The error wraps ErrPacked for a compressed file of another format.
+// for a file of another format. The error wraps ErrUnknown for a compressed file of another format.
 func ReadUOpTimeFile(name string) (s *optimize.Suite, err error) {
 	if s, err = readNamed(name, "the results", readUOpTime); err != nil {
 		return nil, err
@@ -163,7 +159,7 @@ func readUOpTime(file durable.File) (*optimize.Suite, error) {
 		return nil, fmt.Errorf("read the results: %w", err)
 	}
 	in := bufio.NewReaderSize(from, SniffSize)
-	packed := bytes.Equal(head, []byte{0x1f, 0x8b})
+	packed := string(head) == gzipMagic
 	if packed {
 		z, err := gzip.NewReader(from)
 		if err != nil {
@@ -176,7 +172,7 @@ func readUOpTime(file durable.File) (*optimize.Suite, error) {
 	}
 	if !IsUOpTime(head) {
 		if packed {
-			return nil, ErrPacked
+			return nil, foreign([]byte(gzipMagic))
 		}
 		return nil, nil //nolint:nilnil // another format is no error
 	}

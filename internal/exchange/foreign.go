@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"krund/internal/display"
 )
 
 // ForeignError reports a file that is recognized but not read. It is an ErrUnknown.
@@ -30,7 +32,8 @@ type foreignFormat struct {
 }
 
 const (
-	notRead = "krunctl does not read it; docs/exchange.md lists what it reads; as a CSV it begins with " +
+	gzipMagic = "\x1f\x8b"
+	notRead   = "krunctl does not read it; docs/exchange.md lists what it reads; as a CSV it begins with " +
 		plainHeader
 	criterionAdvice = "it has no single times; name sample.json beside it"
 	hyperfineAdvice = "it has no single times; export JSON (hyperfine --export-json FILE)"
@@ -40,6 +43,10 @@ const (
 
 // foreignFormats lists the formats in the order in which they are looked for.
 var foreignFormats = []foreignFormat{
+	{what: "compressed with gzip", advice: "unpack it first (gunzip)", begins: gzipMagic},
+	{what: "compressed with xz", advice: "unpack it first (unxz)", begins: "\xfd7zXZ\x00"},
+	{what: "compressed with zstd", advice: "unpack it first (unzstd)", begins: "\x28\xb5\x2f\xfd"},
+	{what: "an archive", advice: "unpack it first (unzip)", begins: "PK\x03\x04"},
 	{what: "a table of hyperfine", advice: hyperfineAdvice, contains: []string{"| Command", "| Mean ["}},
 	{what: "output of hyperfine", advice: hyperfineAdvice, begins: "Time (mean ± σ):"},
 	{what: "an estimates.json of criterion", advice: criterionAdvice,
@@ -97,7 +104,7 @@ func foreign(head []byte) error {
 	switch columns := o.columns[0]; {
 	case IsUOpTime(head):
 		return ForeignError{What: "a result file of µOpTime", Advice: "krunctl enough optimize reads it"}
-	case len(o.lines) > 1 && len(columns) >= fewest && strings.ContainsAny(o.lines[1], "0123456789") &&
+	case len(o.lines) > 1 && display.Printable(strings.Join(columns, ",")) && len(columns) >= fewest && strings.ContainsAny(o.lines[1], "0123456789") &&
 		len(columns) == len(columnsOf([]byte(o.lines[1]), ',')):
 		return ForeignError{What: "a CSV", Advice: wrongColumns(columns)}
 	}

@@ -120,7 +120,7 @@ func wrongKind(e *json.UnmarshalTypeError) string {
 		if digits != "" && is == "number" {
 			const most = 40 // bytes
 			return fmt.Sprintf("%s is %s, which is out of range (near byte %d)", where,
-				display.Clip(digits, most), e.Offset)
+				display.Head(digits, most), e.Offset)
 		}
 	}
 	return fmt.Sprintf("%s is of type %s, not %s (near byte %d)", where, is, want, e.Offset)

@@ -59,6 +59,7 @@ func TestSniffDeep(t *testing.T) {
 func FuzzSniff(f *testing.F) {
 	f.Add([]byte(`{"a":[{}],"results":`))
 	f.Add([]byte("a,b,c"))
+	f.Add([]byte(strings.Repeat("\x95,", 100) + "\n1" + strings.Repeat(",1", 99)))
 	f.Add([]byte("\"a\";b;c\n1,2,3"))
 	f.Fuzz(func(t *testing.T, head []byte) {
 		must.Fail(t, foreign(head), ErrUnknown)

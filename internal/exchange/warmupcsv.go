@@ -97,7 +97,7 @@ func isWarmupHeader(columns []string, cut bool) bool {
 func wrongColumns(columns []string) string {
 	const most, some = 60, 2 // bytes of the header, iterations of the example
 	return fmt.Sprintf("its columns are %s; name them %s (a row: fib,1,1,0.25,s), or %s,... for a row per "+
-		"process execution in seconds", display.Clip(strings.Join(columns, ","), most), plainHeader,
+		"process execution in seconds", display.Head(strings.Join(columns, ","), most), plainHeader,
 		strings.Join(warmupHeader(some), ","))
 }
 
