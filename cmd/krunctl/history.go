@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"krund/internal/analysis/history"
+	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/exchange"
@@ -146,28 +147,24 @@ func (a *app) history(args []string, o historyFlags) error {
 			return usageError(err)
 		}
 	}
-	values, isValues, err := a.values(args)
+	collector, unit, err := a.collect(args, order, o.key)
 	if err != nil {
 		return err
 	}
-	recorded := func(string, int) map[string]string { return nil }
-	if !isValues {
-		collector, unit, err := a.collect(args, order, o.key)
-		if err != nil {
-			return err
-		}
-		if o.format == formatValues || len(o.replaced) > 0 {
-			collector.NameMachines()
-		}
-		versions, keys, unknown := collector.Collected()
-		for _, label := range unknown {
-			a.talk("krunctl: left out version %s, which is not in %s", label, o.versions)
-		}
-		values = history.Values{Unit: unit, Versions: versions, Keys: keys}
-		recorded = func(machine string, version int) map[string]string {
-			s := collector.Source(version, machine)
-			return experiment.Recorded(a.fsys, s.Dir, s.Machine)
-		}
+	if o.format == formatValues || len(o.replaced) > 0 {
+		collector.NameMachines()
+	}
+	versions, keys, unknown := collector.Collected()
+	for _, label := range unknown {
+		a.talk("krunctl: left out version %s, which is not in %s", label, o.versions)
+	}
+	if len(keys) == 0 && len(unknown) > 0 {
+		return fmt.Errorf("none of the versions is in %s", o.versions)
+	}
+	values := history.Values{Unit: unit, Versions: versions, Keys: keys}
+	recorded := func(machine string, version int) map[string]string {
+		s := collector.Source(version, machine)
+		return experiment.Recorded(a.fsys, s.Dir, s.Machine)
 	}
 	if o.format == formatValues {
 		return a.toOutput(o.output, func(w io.Writer) error { return json.NewEncoder(w).Encode(values) })
@@ -280,47 +277,76 @@ func fileName(before, after string) string {
 	return name + "-" + hex.EncodeToString(sum[:digits])
 }
 
-// values reads what `history --format values` has written, if that is the only argument.
-func (a *app) values(args []string) (v history.Values, is bool, err error) {
-	if len(args) != 1 || !strings.HasSuffix(args[0], ".json") {
-		return v, false, nil
-	}
-	text, err := durable.ReadFile(a.fsys, args[0])
-	if err != nil {
-		return v, false, err
-	}
-	if v, is, err = history.ParseValues(text); err != nil {
-		err = fmt.Errorf("%s: %w", args[0], err)
-	}
-	return v, is, err
-}
-
 // collect reads the executions of all arguments. unit is that of the values.
 func (a *app) collect(args, order []string, key string) (c *history.Collector, unit string, err error) {
+	pattern, err := experiment.ParsePattern(key)
+	if err != nil {
+		return nil, "", err
+	}
 	r := a.reader(runtime.NumCPU())
 	r.NoPerformance = true // executions are compared, not bootstrapped
 	rules := r.Rules(args...)
 	stems := slices.Clone(args)
+	paths := map[string]string{} // of files of results, by their names
+	twice := ""
 	for i, arg := range args {
 		if !r.IsExperiment(arg) {
 			stems[i] = exchange.Stem(arg)
+			if before, ok := paths[filepath.Base(arg)]; ok {
+				twice = before + " and " + arg
+			}
+			paths[filepath.Base(arg)] = arg
 		}
+	}
+	if twice != "" && len(paths) > 1 { // directories of dates have one name
+		return nil, "", usageError(fmt.Errorf("%s have one name, and name no machine: rename one, or, if two "+
+			"machines measured them, make one table with a column machine (docs/history.md)", twice))
 	}
 	names := history.Names(stems)
 	c = history.NewCollector(order)
 	for i, arg := range args {
-		in, doc, err := r.Analyzed(arg, key, rules)
-		if err != nil {
+		var in experiment.Input
+		var doc *warmup.Document
+		v, ready, err := a.values(arg, !r.IsExperiment(arg))
+		switch {
+		case err != nil:
+		case ready:
+			if v.Keys, err = experiment.Only(v.Keys, history.Key.Parsed, pattern); err == nil {
+				err = c.AddSeries(v)
+			}
+		default:
+			if in, doc, err = r.Analyzed(arg, key, rules); err == nil {
+				v.Unit = doc.Unit
+				c.Add(history.Measured{Data: in.Data, Doc: doc}, names[i])
+			}
+		}
+		switch {
+		case ready && err != nil:
+			return nil, "", fmt.Errorf("%s: %w", arg, err)
+		case err != nil:
 			return nil, "", err
-		}
-		if i > 0 && doc.Unit != unit {
+		case i > 0 && v.Unit != unit:
 			return nil, "", fmt.Errorf("%s: its values are in %s, those of %s in %s; analyze all by the "+
-				"same column", arg, doc.Unit, args[0], unit)
+				"same column", arg, v.Unit, args[0], unit)
 		}
-		unit = doc.Unit
-		c.Add(history.Measured{Data: in.Data, Doc: doc}, names[i])
+		unit = v.Unit
 	}
 	return c, unit, nil
+}
+
+// values reads a file of values, or a table of nights; ready reports whether it is one.
+func (a *app) values(file string, may bool) (v history.Values, ready bool, err error) {
+	if !may || !exchange.HasEnding(file, ".json", ".csv") {
+		return v, false, nil
+	}
+	text, err := durable.ReadFile(a.fsys, file)
+	if err != nil {
+		return v, false, err
+	}
+	if v, ready, err = exchange.ReadHistory(text); err != nil {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return v, ready, err
 }
 
 // readInput reads a file of at most so many bytes; "-" is standard input.

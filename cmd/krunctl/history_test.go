@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -97,6 +98,56 @@ func TestHistoryUsage(t *testing.T) {
 	} {
 		krunctl(t, append([]string{"history"}, strings.Fields(c.args)...)...).says(t, exitUsage, "", c.want,
 			c.args)
+	}
+}
+
+// TestHistoryNights: tables of nights and values are one history, in any order of machines; --key
+// and --versions apply to them, and nothing is there twice.
+func TestHistoryNights(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, machine := range []string{"m1", "m2"} {
+		text := "version,revision,machine,key,value,unit\n"
+		for night := range 30 {
+			for _, key := range []string{"bdd.26", "fib"} {
+				text += fmt.Sprintf("n%d,r%d,%s,%s,%g,s\n", night, night/2, machine, key,
+					math.Exp(0.01*r.NormFloat64()))
+			}
+		}
+		must.Do(t, os.WriteFile(machine+".csv", []byte(text), 0o644))
+	}
+	plain := "key,execution,iteration,value,unit\na,1,1,1,s\n"
+	for _, name := range []string{"m1/a.csv", "m2/a.csv", "m1/b.csv"} {
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(plain), 0o644))
+	}
+	order := ""
+	for revision := range 12 {
+		order += fmt.Sprintf("r%d\n", revision)
+	}
+	must.Do(t, os.WriteFile("order", []byte(order), 0o644))
+	run := func(args ...string) (v history.Values) {
+		t.Helper()
+		got := krunctl(t, append([]string{"history", "-f", "values"}, args...)...)
+		must.Need(t, got.code == 0, got.stderr)
+		must.Do(t, json.Unmarshal([]byte(got.stdout), &v))
+		return v
+	}
+	v := run("m1.csv", "m2.csv")
+	must.Be(t, len(v.Versions) == 30 && len(v.Keys) == 4 && v.Keys[3].Machine == "m2", v.Versions)
+	must.Do(t, os.WriteFile("v.json", must.Get(json.Marshal(v))(t), 0o644))
+	again := run("v.json")
+	must.Be(t, reflect.DeepEqual(again, v), again.Versions, v.Versions)
+	v = run("--key", "bdd.26:*:*", "--versions", "order", "v.json")
+	must.Be(t, len(v.Versions) == 24 && len(v.Keys) == 2 && v.Versions[1].Label == "n1" &&
+		v.Versions[1].Revision == "r0", v.Versions)
+	for args, want := range map[string]string{
+		"--key nosuch:*:* v.json":    "--key nosuch:*:* matches no key; there are",
+		"m1.csv v.json":              "v.json: key bdd.26:default:default of version n0 is there twice",
+		"m1/a.csv m2/a.csv m1/b.csv": "m1/a.csv and m2/a.csv have one name, and name no machine",
+	} {
+		got := krunctl(t, append([]string{"history"}, strings.Fields(args)...)...)
+		must.Be(t, got.code != exitOK && strings.Contains(got.stderr, want), args, got.code, got.stderr)
 	}
 }
 

@@ -104,7 +104,8 @@ func foreign(head []byte) error {
 	switch columns := o.columns[0]; {
 	case IsUOpTime(head):
 		return ForeignError{What: "a result file of µOpTime", Advice: "krunctl enough optimize reads it"}
-	case len(o.lines) > 1 && display.Printable(strings.Join(columns, ",")) && len(columns) >= fewest && strings.ContainsAny(o.lines[1], "0123456789") &&
+	case len(o.lines) > 1 && display.Printable(strings.Join(columns, ",")) &&
+		len(columns) >= fewest && strings.ContainsAny(o.lines[1], "0123456789") &&
 		len(columns) == len(columnsOf([]byte(o.lines[1]), ',')):
 		return ForeignError{What: "a CSV", Advice: wrongColumns(columns)}
 	}

@@ -99,7 +99,7 @@ func (c *Collector) night(v int, machine string) int {
 	}
 	id := [2]string{machine, revision}
 	if c.nights[id]++; c.nights[id] > 1 {
-		label := fmt.Sprintf("%s (%d)", revision, c.nights[id])
+		label := fmt.Sprintf("%s, night %d", revision, c.nights[id])
 		at, ok := c.at[label]
 		if !ok {
 			at = c.latest[machine] + 1
@@ -132,7 +132,7 @@ func (c *Collector) find(label, source string) (int, bool) {
 
 // Add adds an experiment. Each arm is a version, whose label is the arm's revision; without one, it
 // is name, followed by the arm. Another experiment of the same revision on the same machine is a
-// version of its own, labeled "REVISION (2)": if the two differ, it was not the program. Null arms
+// version of its own, labeled "REVISION, night 2": if the two differ, it was not the program. Null arms
 // and instrumented keys are left out. The keys of an anchor keep its name; what they measure
 // belongs to the version of the last other arm.
 func (c *Collector) Add(m Measured, name string) {
@@ -190,6 +190,47 @@ func (c *Collector) AddValues(v Values) map[[2]string]string {
 		}
 	}
 	return x.labels
+}
+
+// AddSeries adds what [ParseValues] has read. Its labels are those of the history; a version that
+// is new there comes after the one before it in v. It refuses a second value of what has one.
+func (c *Collector) AddSeries(v Values) error {
+	before := -1
+	for at, version := range v.Versions {
+		i, ok := c.at[version.Label]
+		if !ok && c.fixed {
+			if i, ok = c.find(cmp.Or(version.Revision, version.Label), version.Source); !ok {
+				c.unknown = append(c.unknown, version.Label)
+				continue
+			}
+			before = max(before, i)
+			if version.Revision != "" && version.Label != version.Revision { // a night of it
+				if ok = !slices.ContainsFunc(c.keys, func(k Key) bool { return len(k.Values[i]) > 0 }); ok {
+					c.versions[i].Label = version.Label
+					c.at[version.Label] = i
+				}
+			}
+		}
+		if !ok {
+			i = before + 1
+			c.insert(i, version)
+		}
+		before = i
+		label := c.versions[i].Label
+		for _, k := range v.Keys {
+			if len(k.Values[at]) == 0 {
+				continue
+			}
+			to := c.key(k.Name, k.Machine)
+			if len(to.Values[i]) > 0 {
+				return fmt.Errorf("key %s of version %s is there twice; if two machines measured it, name the "+
+					"machine of each", display.Head(k.Name, 100), display.Head(label, 100))
+			}
+			to.Values[i], to.Control = k.Values[at], to.Control || k.Control
+			c.latest[k.Machine] = i
+		}
+	}
+	return nil
 }
 
 // measurement is an experiment that is being added.
@@ -265,7 +306,7 @@ func ParseValues(text []byte) (v Values, is bool, err error) {
 	for _, k := range v.Keys {
 		if len(k.Values) != len(v.Versions) {
 			return v, false, fmt.Errorf("key %s has values of %d versions, and there are %d",
-				display.Clip(k.Name, 100), len(k.Values), len(v.Versions))
+				display.Head(k.Name, 100), len(k.Values), len(v.Versions))
 		}
 	}
 	return v, true, nil

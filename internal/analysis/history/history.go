@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/compare"
+	"krund/internal/experiment/key"
 )
 
 // Options of Of. The zero value is valid.
@@ -70,6 +71,15 @@ type Key struct {
 	Values [][]float64 `json:"values"`
 
 	seams []conversion // of each version; nil: none
+}
+
+// Parsed is the key's name; a name that is none of krund is that of a benchmark.
+func (k Key) Parsed() key.Key {
+	parsed, err := key.Parse(k.Name)
+	if err != nil {
+		parsed = key.Key{Benchmark: k.Name}
+	}
+	return parsed
 }
 
 // Values are what a history is made from.

@@ -81,7 +81,7 @@ func TestSandmark(t *testing.T) {
 		must.Equal(t, verdicts[ByProgram], 0)
 		must.Be(t, len(h.Events) <= 20, len(h.Events), "events")
 		// 2021-08-19 and 2021-10-07
-		for _, label := range []string{"14856602", "98449194 (12)"} {
+		for _, label := range []string{"14856602", "98449194, night 12"} {
 			at := slices.IndexFunc(versions, func(v Version) bool { return v.Label == label })
 			var of []Event
 			for _, e := range h.Events {

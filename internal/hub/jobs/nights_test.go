@@ -47,12 +47,12 @@ func TestNights(t *testing.T) {
 	}
 	must.Equal(t, strings.Join(labels, ", "), "rev of rev, rev (2) of rev, rev (3) of rev")
 	must.Need(t, len(v.Versions) == 30 && len(v.Keys) == 4, len(v.Versions), "versions")
-	must.Equal(t, with[[2]string{"rev (3)", "m"}], "x2")
+	must.Equal(t, with[[2]string{"rev, night 3", "m"}], "x2")
 	h := history.Of(v.Versions, v.Keys, history.Options{})
 	must.Need(t, len(h.Events) == 1, len(h.Events), "events")
 	e := h.Events[0]
 	must.Be(t, e.Verdict == history.ByMachine && len(e.Keys) == 4, e)
-	must.Equal(t, h.Versions[e.Version].Label, "rev (21)")
+	must.Equal(t, h.Versions[e.Version].Label, "rev, night 21")
 }
 
 // TestStates: what a state of a machine did to its keys in the history of one name tells that it
@@ -103,8 +103,8 @@ func testStates(t *testing.T, at string) {
 	must.Be(t, len(list) == 1 && list[0].Verdict == "undecided", list)
 	list = nights("same", true, func(night int) bool { return night >= 25 })
 	must.Be(t, len(list) == 1 && list[0].Verdict == "machine", list)
-	for begins, want := range map[bool]string{true: "the effects on the keys are those of same with v (26)",
-		false: "it undoes same with v (26)"} {
+	for begins, want := range map[bool]string{true: "the effects on the keys are those of same with v, night 26",
+		false: "it undoes same with v, night 26"} {
 		list = nights(fmt.Sprint("other-", begins), false, func(night int) bool {
 			return night >= 25 == begins
 		})

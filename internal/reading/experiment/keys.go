@@ -26,19 +26,24 @@ func ParsePattern(s string) (*key.Pattern, error) {
 
 // OnlyKeys removes from d the keys that do not match; nil matches all. It returns an error if no
 // key matches.
-func OnlyKeys(d *dataset.Dataset, pattern *key.Pattern) error {
+func OnlyKeys(d *dataset.Dataset, pattern *key.Pattern) (err error) {
+	d.Pairs, err = Only(d.Pairs, func(p dataset.Pair) key.Key { return p.Key }, pattern)
+	return err
+}
+
+// Only returns what has a key that matches; nil matches all. It returns an error if nothing does.
+func Only[T any](list []T, of func(T) key.Key, pattern *key.Pattern) ([]T, error) {
 	if pattern == nil {
-		return nil
+		return list, nil
 	}
-	known := make([]key.Key, len(d.Pairs))
-	for i := range d.Pairs {
-		known[i] = d.Pairs[i].Key
+	known := make([]key.Key, len(list))
+	for i, x := range list {
+		known[i] = of(x)
 	}
 	if err := checkPattern(pattern, known); err != nil {
-		return err
+		return list, err
 	}
-	d.Pairs = slices.DeleteFunc(d.Pairs, func(p dataset.Pair) bool { return !pattern.Match(p.Key) })
-	return nil
+	return slices.DeleteFunc(list, func(x T) bool { return !pattern.Match(of(x)) }), nil
 }
 
 // checkPattern returns an error with the nearest keys when the pattern matches none of the known
