@@ -1,20 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/history"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
@@ -35,7 +39,7 @@ A version is an arm's revision (arms.NAME.revision of the configuration) or, wit
 one, the name of the experiment. Versions are in the order of the arguments and,
 within an experiment, of its arms; --versions gives another order, such as that of
 the commits. Another experiment of the same revision on the same machine is a
-version of its own, "REVISION (2)": if the two differ, it was not the program.
+version of its own, "REVISION, night 2": if the two differ, it was not the program.
 Null arms and instrumented keys are left out.
 
 A change is reported once, and when it is certain enough: all keys together have at
@@ -55,8 +59,12 @@ template is that of a step of krunctl bisect, with a null arm (docs/history.md).
 OLD was changed for good and VERSION was the first one measured since. Measure some
 revisions on both, better ten than three: they tell how each key's time changed.
 
---inject 1% says how often such a slowdown would have been found in these data. What
---format values has written can be read again.
+--inject 1% says how often such a slowdown would have been found in these data.
+
+Results of other tools are read as one file per version, or, with their machines and
+revisions, as a table: version,revision,machine,key,value,unit is its first line, and
+rows are in the order of time (docs/history.md). What --format values has written can
+be read again. Several of these together are one history.
 
 --mutes reads a file of alerts that are known; they are still in the output, marked:
 
@@ -70,6 +78,7 @@ EXAMPLES
   git rev-list --reverse main | krunctl history --versions - lab/*.krun
   krunctl history --format html -o history.html --mutes mutes.toml lab/*.krun
   krunctl history --replaced bench-1=bench-2 lab/*.krun
+  krunctl history --key 'fib:*:*' nights.csv
   krunctl history --format json lab/*.krun | jq '.keys[] | {key, changes}'
 ` + readExitHelp
 
@@ -105,7 +114,7 @@ func historyCommand(a *app) *cobra.Command {
 		"file with a version per line, the oldest first; - is standard input")
 	f.BoolVar(&o.alerts, "alerts", false, "list the changes of keys only, without the events")
 	f.StringVar(&o.inject, "inject", "",
-		"instead, say how often a slowdown of this size, such as 1%, would have been found")
+		"instead, say how often a slowdown of this size, in percent (1%), would have been found")
 	f.StringVar(&o.confirm, "confirm", "",
 		"template of experiments that measure events again, which are written beside it, and read")
 	f.StringArrayVar(&o.replaced, "replaced", nil,
@@ -123,6 +132,9 @@ func (o *historyFlags) check() error {
 		return fmt.Errorf("--rate must be above 0 and at most 1, such as 0.01, not %v", o.Rate)
 	case !(o.Confidence >= 0.5 && o.Confidence < 1):
 		return fmt.Errorf("--confidence must be between 0.5 and 1, such as 0.95, not %v", o.Confidence)
+	case o.format == "text" && exchange.HasEnding(o.output, ".html", ".json", ".csv", ".svg", ".pdf", ".png"):
+		return fmt.Errorf("-o %s would have text; add --format %s", o.output,
+			strings.ToLower(filepath.Ext(o.output)[1:]))
 	case o.inject != "" && !slices.Contains([]string{"text", "markdown", "html", "json"}, o.format):
 		return fmt.Errorf("--inject writes text, markdown, html or json, not %s", o.format)
 	}
@@ -177,6 +189,10 @@ func (a *app) history(args []string, o historyFlags) error {
 		}
 		values.Keys, o.Replaced = keys, append(o.Replaced, seam)
 	}
+	width := a.console().Width()
+	if o.output != "" {
+		width = 0
+	}
 	return a.toOutput(o.output, func(w io.Writer) error {
 		if o.inject != "" {
 			return report.WriteInjected(w, history.Inject(values.Versions, values.Keys, size, o.Options),
@@ -185,24 +201,26 @@ func (a *app) history(args []string, o historyFlags) error {
 		h := history.Of(values.Versions, values.Keys, o.Options)
 		h.Explain(recorded)
 		if o.confirm != "" {
-			if err := a.measureAgain(h, o.confirm); err != nil {
+			if err := a.measureAgain(h, o.confirm, values.Unit); err != nil {
 				return err
 			}
 		}
-		return report.WriteHistory(w, h, o.format, values.Unit, o.alerts)
+		return report.WriteHistory(w, h, report.HistoryView{Format: o.format, Unit: values.Unit, Width: width,
+			Alerts: o.alerts, Keys: o.key != ""})
 	})
 }
 
 // measureAgain reads the experiments that measured events of a history again, and writes those that
 // are missing, beside their template.
-func (a *app) measureAgain(h *history.History, template string) error {
+func (a *app) measureAgain(h *history.History, template, unit string) error {
 	text, err := a.readInput(template, 1<<20)
 	if err != nil {
 		return fmt.Errorf("read --confirm: %w", err)
 	}
 	type missing struct {
 		file, before, after string
-		keys                []string
+		machines            []string
+		seconds             map[string]float64 // of an iteration, by key
 	}
 	var list []missing // a change of the program is an event on each machine
 	r := a.reader(runtime.NumCPU())
@@ -234,25 +252,39 @@ func (a *app) measureAgain(h *history.History, template string) error {
 		at := slices.IndexFunc(list, func(m missing) bool { return m.file == file })
 		if at < 0 {
 			at = len(list)
-			list = append(list, missing{file: file, before: before, after: after})
+			list = append(list, missing{file: file, before: before, after: after,
+				seconds: map[string]float64{}})
 		}
+		list[at].machines = append(list[at].machines, cmp.Or(e.Machine, "the machine of the event"))
 		for _, k := range e.Keys {
-			list[at].keys = append(list[at].keys, k.Name)
+			list[at].seconds[k.Name] = h.Keys[k.Key].Changes[k.Change].After
 		}
 	}
 	for _, m := range list {
 		if _, err := a.fsys.Lstat(m.file); err == nil {
 			continue
 		}
-		made, err := bisection.Confirmation(m.file, string(text), m.before, m.after, m.keys, a.host)
+		made, cfg, err := bisection.Confirmation(m.file, string(text), m.before, m.after,
+			slices.Sorted(maps.Keys(m.seconds)), a.host)
 		if err != nil {
 			return usageError(fmt.Errorf("--confirm %s: %w", template, err))
 		}
 		if err := durable.WriteFile(a.fsys, m.file, []byte(made), 0o644); err != nil {
 			return err
 		}
-		a.talk("krunctl: wrote %s; measure it (krund run, krunctl enable or submit), then repeat this",
-			display.ShellPath(m.file))
+		executions, least := 0, 0.0
+		for _, k := range cfg.Keys() {
+			n, own := cfg.Executions(k), k
+			own.Arm = ""
+			executions += n
+			least += float64(n*cfg.Iterations(k)) * m.seconds[own.String()]
+		}
+		how := fmt.Sprintf("%s on %s", display.Count(executions, "execution"), strings.Join(m.machines, ", "))
+		if unit == dataset.Seconds {
+			how += fmt.Sprintf(", whose iterations take %s", display.Duration(time.Duration(least*1e9)))
+		}
+		a.talk("krunctl: wrote %s: %s; measure it (krunctl run, enable or hub submit), then repeat this",
+			display.ShellPath(m.file), how)
 	}
 	return nil
 }
@@ -299,8 +331,8 @@ func (a *app) collect(args, order []string, key string) (c *history.Collector, u
 		}
 	}
 	if twice != "" && len(paths) > 1 { // directories of dates have one name
-		return nil, "", usageError(fmt.Errorf("%s have one name, and name no machine: rename one, or, if two "+
-			"machines measured them, make one table with a column machine (docs/history.md)", twice))
+		return nil, "", usageError(fmt.Errorf("%s have one name, and name no machine: rename one, or, if "+
+			"two machines measured them, make one table with a column machine (docs/history.md)", twice))
 	}
 	names := history.Names(stems)
 	c = history.NewCollector(order)

@@ -53,14 +53,16 @@ func ReadHistory(text []byte) (v history.Values, is bool, err error) {
 			v.Versions = append(v.Versions, version)
 		case v.Versions[at].Revision != cells[1]:
 			return fmt.Errorf("version %.40q is of revision %.40q, and was of %.40q: give each night of a "+
-				"revision a version of its own, such as its date", cells[0], cells[1], v.Versions[at].Revision)
+				"revision a version of its own, such as its date", cells[0], cells[1],
+				v.Versions[at].Revision)
 		}
 		id := [2]string{cells[3], cells[2]}
 		k, ok := keys[id]
 		if !ok {
 			k = len(v.Keys)
 			keys[id] = k
-			v.Keys = append(v.Keys, history.Key{Name: names.key(place{benchmark: cells[3]}).String(), Machine: cells[2]})
+			v.Keys = append(v.Keys, history.Key{Name: names.key(place{benchmark: cells[3]}).String(),
+				Machine: cells[2]})
 		}
 		if len(v.Versions)*len(v.Keys) > most {
 			return fmt.Errorf("there are more than %d keys times versions", most)

@@ -8,8 +8,8 @@ import (
 	"krund/rig/must"
 )
 
-// TestReadHistory: a table of nights is read into versions in its order, with a key on each machine;
-// what is wrong in it is named with its line.
+// TestReadHistory: a table of nights is read into versions in its order, with a key on each
+// machine; what is wrong in it is named with its line.
 func TestReadHistory(t *testing.T) {
 	v, is, err := ReadHistory([]byte(nightHeader + "\nn1,r,m,a,2,ms\nn1,r,m,a,4,ms\nn2,r,o,a,3,ms\n" +
 		"n2,r,m,b:C:x,1,s\n"))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot/vg"
@@ -16,35 +17,58 @@ import (
 
 // EventsTable lists what happened, the newest last; what made it is its caption.
 func EventsTable(h *history.History) Table {
-	t := Table{Caption: historyHeadline(h), Narrow: compareWidth, Columns: []Column{"what", "since", ">keys",
-		">change", "why"}}
+	t := Table{Caption: historyHeadline(h), Columns: []Column{"what", "since", "keys", "change", "why"}}
 	for i := range h.Events {
 		e := &h.Events[i]
-		what := string(e.Verdict)
+		what := fmt.Sprintf("#%d %s", i+1, e.Verdict)
 		if e.Machine != "" {
 			what += " on " + e.Machine
 		}
 		if e.Muted {
 			what += " (muted)"
 		}
-		change := signed(e.Median, threeDigits)
-		if len(e.Keys) > 1 {
-			change += fmt.Sprintf(" (%s to %s)", signed(e.Least, threeDigits), signed(e.Most, threeDigits))
-		}
-		keys := e.Keys[0].Name
-		if len(e.Keys) > 1 {
-			keys = fmt.Sprintf("%d of %d, such as %s", len(e.Keys), e.Of, keys)
+		keys, change := e.Keys[0].Name, signed(e.Median, twoDigits)
+		if n := len(e.Keys); n > 1 {
+			keys = fmt.Sprintf("%d of %s, most %s", n, display.Count(e.Of, "key"), keys)
+			var parts []string
+			if faster := n - e.Slower; faster > 0 {
+				parts = append(parts, fmt.Sprintf("%d faster, to %s", faster, signed(e.Least, twoDigits)))
+			}
+			if e.Slower > 0 {
+				parts = append(parts, fmt.Sprintf("%d slower, to %s", e.Slower, signed(e.Most, twoDigits)))
+			}
+			change = strings.Join(parts, "; ")
 		}
 		t.Rows = append(t.Rows, cells(what, culprits(h, e.First, e.Version, e.Last), keys, change,
 			e.Evidence))
 		if len(e.Differs) > 0 {
-			t.Notes = append(t.Notes, culprits(h, e.First, e.Version, e.Last)+": "+differsText(e.Differs))
+			t.Notes = append(t.Notes, fmt.Sprintf("#%d: %s", i+1, differsText(e.Differs)))
 		}
+	}
+	if len(h.Events) > 0 {
+		t.Notes = append(t.Notes,
+			"verdicts are evidence, not tests: measuring again (--confirm) has an error rate")
 	}
 	for i := range h.Replaced {
 		t.Notes = append(t.Notes, seamNotes(h, &h.Replaced[i])...)
 	}
 	return t
+}
+
+// eventsText writes the table of events for a terminal of so many columns: a block of lines each.
+func eventsText(w io.Writer, h *history.History, width int) {
+	t := EventsTable(h)
+	line := func(text, indent string) {
+		fmt.Fprintln(w, display.Wrap(display.PlainLine(text), width, indent))
+	}
+	line(t.Caption, "")
+	for _, row := range t.Rows {
+		fmt.Fprintln(w)
+		line(fmt.Sprintf("%s: %s: %s: %s", row[0].Text, row[1].Text, row[2].Text, row[3].Text), "    ")
+		line("    "+row[4].Text, "    ")
+	}
+	t = Table{Narrow: width, Notes: t.Notes}
+	fmt.Fprint(w, t.text())
 }
 
 func seamText(s *history.Seam) string {
@@ -131,7 +155,7 @@ func historyHeadline(h *history.History) string {
 	case len(parts) > 0:
 		what = "what changed: " + strings.Join(parts, ", ")
 	case blind == len(h.Keys):
-		what = "cannot tell what changed: too little was measured, or it drifts"
+		what = "cannot tell what changed: in no key would a slowdown be found within 5 versions, at even odds"
 		if needed > len(h.Versions) {
 			what = fmt.Sprintf("cannot tell what changed: that takes at least %d versions", needed)
 		}
@@ -142,27 +166,49 @@ func historyHeadline(h *history.History) string {
 		display.Count(len(h.Keys), "key"))
 }
 
-// HistoryTable lists the changes of all keys, and what could have been found in the others. base is
-// the unit of the values.
+// HistoryTable lists the changes of all keys, and what would have been found in each. base is the
+// unit of the values.
 func HistoryTable(h *history.History, base string) Table {
-	t := Table{Narrow: compareWidth, Columns: []Column{"key", ">change", ">from", ">to", "culprit",
-		"found with", "note"}}
+	t := Table{Columns: []Column{"key", ">change", ">from", ">to", "culprit", "found with", ">would show",
+		"note"}}
 	for i := range h.Keys {
 		k := &h.Keys[i]
+		would := "-"
+		if k.Detectable > 0 {
+			would = signed(1+k.Detectable, twoDigits)
+		}
 		for j := range k.Changes {
 			c := &k.Changes[j]
-			t.Rows = append(t.Rows, cells(historyKey(k), changeText(c.Ratio, c.Low, c.High),
-				levelText(c.Before, base), levelText(c.After, base),
-				culprits(h, c.First, c.Version, c.Last), h.Versions[c.Found].Label,
-				historyNote(h, k, c, base)))
+			t.Rows = append(t.Rows, cells(historyKey(k), sizeText(c), levelText(c.Before, base),
+				levelText(c.After, base), culprits(h, c.First, c.Version, c.Last),
+				versionLabel(h, c.Found), would, historyNote(h, k, c, base)))
 		}
 		if len(k.Changes) == 0 {
-			t.Rows = append(t.Rows,
-				cells(historyKey(k), "none", lastLevel(k, base), "", "", "", historyNote(h, k, nil, base)))
+			t.Rows = append(t.Rows, cells(historyKey(k), "none", lastLevel(k, base), "", "", "", would,
+				historyNote(h, k, nil, base)))
 		}
 	}
 	t.Notes = historyNotes(h)
 	return t
+}
+
+// twoDigits writes a percentage with two significant digits, without an exponent.
+func twoDigits(v float64) string {
+	const whole, least = 9.95, 0.001
+	if v >= whole || v < least {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 2, 64)
+}
+
+// sizeText writes the size of a change. That there is one can be certain, and its size not.
+func sizeText(c *history.Change) string {
+	bound := func(v float64) string { return strings.TrimSuffix(signed(v, twoDigits), " %") }
+	text := signed(c.Ratio, twoDigits)
+	if c.Low <= 1 && c.High >= 1 {
+		text += ", small; size uncertain"
+	}
+	return fmt.Sprintf("%s (%s, %s)", text, bound(c.Low), bound(c.High))
 }
 
 func cells(texts ...string) []Cell {
@@ -189,37 +235,52 @@ func lastLevel(k *history.KeyHistory, base string) string {
 	return levelText(k.Levels[len(k.Levels)-1].Value, base)
 }
 
-func detectableText(k *history.KeyHistory) string {
+// notFound says why nothing would have been found in a key that has no change; "" if it would.
+func notFound(k *history.KeyHistory) string {
 	switch {
 	case k.Reason != "":
 		return k.Reason
-	case k.Detectable == 0:
-		text := display.Count(len(k.Points), "version") + ": too few to find anything"
-		if k.Needed > 0 && len(k.Levels) == 1 {
-			text += fmt.Sprintf("; that takes at least %d", k.Needed)
-		}
-		return text
+	case k.Detectable > 0:
+		return ""
+	case k.Needed > 0 && len(k.Levels) == 1:
+		return fmt.Sprintf("%s: a change takes at least %d", display.Count(len(k.Points), "version"),
+			k.Needed)
 	}
-	return fmt.Sprintf("a change of %.2g%% would be found within 5 versions", 100*k.Detectable)
+	return "no slowdown would be found within 5 versions, at even odds"
 }
 
-// culprits is the range of versions of which one made a change.
-func culprits(h *history.History, from, version, to int) string {
-	first, last := h.Versions[from].Label, h.Versions[to].Label
-	switch {
-	case from == to:
-		return first
-	case version == from || version == to:
-		return fmt.Sprintf("%s to %s (%d)", first, last, to-from+1)
+// versionLabel is the label of a version; a whole hash of a revision is shortened.
+func versionLabel(h *history.History, version int) string {
+	const short, whole = 12, 40
+	v := h.Versions[version]
+	if rest, ok := strings.CutPrefix(v.Label, v.Revision); ok && len(v.Revision) >= whole &&
+		strings.Trim(v.Revision, "0123456789abcdef") == "" {
+		return v.Revision[:short] + rest
 	}
-	return fmt.Sprintf("%s to %s (%d), most likely %s", first, last, to-from+1, h.Versions[version].Label)
+	return v.Label
+}
+
+// culprits is the version that most probably made a change, and those that may have.
+func culprits(h *history.History, from, version, to int) string {
+	switch own := versionLabel(h, version); to - from {
+	case 0:
+		return own
+	case 1:
+		return fmt.Sprintf("%s (or %s)", own, versionLabel(h, from+to-version))
+	default:
+		return fmt.Sprintf("%s (one of %d, %s to %s)", own, to-from+1, versionLabel(h, from),
+			versionLabel(h, to))
+	}
 }
 
 // historyNote says of a key what else is known, and of a change of it.
 func historyNote(h *history.History, k *history.KeyHistory, c *history.Change, base string) string {
 	var parts []string
 	if c == nil {
-		c, parts = &history.Change{}, []string{detectableText(k)}
+		c = &history.Change{}
+		if why := notFound(k); why != "" {
+			parts = append(parts, why)
+		}
 	}
 	if c.Muted {
 		parts = append(parts, strings.TrimSuffix("muted: "+c.MuteReason, ": "))
@@ -252,7 +313,20 @@ func historyNotes(h *history.History) []string {
 			measured[p.Version] = true
 		}
 	}
+	found := make([]float64, len(h.Keys))
+	for i := range h.Keys {
+		if found[i] = h.Keys[i].Detectable; found[i] == 0 {
+			found[i] = math.Inf(1)
+		}
+	}
+	slices.Sort(found)
+	half := "in less than half of the keys any slowdown would be found within 5 versions, at even odds"
+	if n := len(found); n > 0 && !math.IsInf(found[(n-1)/2], 1) {
+		half = fmt.Sprintf("half of the keys would show a slowdown of %s %%: found within 5 versions, at "+
+			"even odds", twoDigits(100*found[(n-1)/2]))
+	}
 	return []string{
+		half,
 		fmt.Sprintf("%s, %d of them measured; %s in %s", display.Count(len(h.Versions), "version"),
 			len(measured), display.Count(h.Alerts(), "alert"), display.Count(len(h.Keys), "key")),
 		fmt.Sprintf("all keys together have at most %g false alerts per version, on average", h.Rate),
@@ -416,7 +490,7 @@ func (f *HistoryFigure) changed(e *history.Event) *history.Change {
 // change draws a line where a change most probably happened, its size, and what made it.
 func (f *HistoryFigure) change(p panel, c *history.Change, named []Span) []Span {
 	style := changeInk
-	text := signed(c.Ratio, threeDigits)
+	text := signed(c.Ratio, twoDigits)
 	for i := range f.History.Events {
 		e := &f.History.Events[i]
 		if own := f.changed(e); own != nil && own.Version == c.Version {
@@ -458,7 +532,7 @@ func (f *HistoryFigure) versions(p panel) {
 	n := int((p.Max.X - p.Min.X) / width)
 	for _, t := range p.xs.WholeTicks(n) {
 		if v := int(t); v >= 0 && v < len(f.History.Versions) {
-			text := display.PlainLine(f.History.Versions[v].Label)
+			text := display.PlainLine(versionLabel(f.History, v))
 			if letters := []rune(text); len(letters) > longest {
 				text = string(letters[:longest-1]) + "…"
 			}

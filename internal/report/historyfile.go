@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,10 +16,19 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-// WriteHistory writes a history in a format: text, markdown, html, csv, json, svg, pdf or png. unit
-// is that of its values. Text and Markdown have the events, and the keys below them; with alerts
-// the keys alone.
-func WriteHistory(w io.Writer, h *history.History, format, unit string, alerts bool) error {
+// HistoryView says how to write a history.
+type HistoryView struct {
+	Format string // text, markdown, html, csv, json, svg, pdf or png
+	Unit   string // of the values
+	Width  int    // of the terminal; 0: any
+	Alerts bool   // text and Markdown: keys alone, without the events
+	Keys   bool   // all keys in text, even if they are many
+}
+
+// WriteHistory writes a history: in text and Markdown the events, and the keys below them.
+func WriteHistory(w io.Writer, h *history.History, v HistoryView) error {
+	const many = 20 // keys of a text
+	format, unit := v.Format, v.Unit
 	switch format {
 	case "csv":
 		return HistoryCSV(w, h)
@@ -37,14 +47,26 @@ func WriteHistory(w io.Writer, h *history.History, format, unit string, alerts b
 		}
 		return WritePlot(w, PlotFormat(format), pages)
 	}
-	if !alerts {
-		events := EventsTable(h)
+	table := HistoryTable(h, unit)
+	switch events := EventsTable(h); {
+	case v.Alerts:
+	case format == "text":
+		eventsText(w, h, v.Width)
+		if len(h.Keys) > many && !v.Keys {
+			table.Rows = nil
+			table.Notes = append(table.Notes, fmt.Sprintf("%s are in --alerts, or one with --key KEY",
+				display.Count(len(h.Keys), "key")))
+		} else {
+			fmt.Fprintln(w)
+		}
+	default:
 		if err := events.Write(w, Format(format)); err != nil {
 			return err
 		}
 		fmt.Fprintln(w)
 	}
-	table := HistoryTable(h, unit)
+	const unbounded = 1 << 20
+	table.Narrow = cmp.Or(v.Width, unbounded)
 	return table.Write(w, Format(format))
 }
 
@@ -56,11 +78,12 @@ func WriteInjected(w io.Writer, r *history.Injected, format string) error {
 	t := Table{Columns: []Column{"within", ">found", ">places"}}
 	found := "in no key were enough versions measured to try it"
 	for _, x := range r.Within {
-		t.Rows = append(t.Rows, cells(display.Count(x.Versions, "version"),
-			fmt.Sprintf("%.0f%%", 100*x.Found), strconv.Itoa(x.Places)))
+		share := "-"
 		if x.Places > 0 {
+			share = fmt.Sprintf("%.0f%%", 100*x.Found)
 			found = fmt.Sprintf("found within %d versions in %.0f%% of the places", x.Versions, 100*x.Found)
 		}
+		t.Rows = append(t.Rows, cells(display.Count(x.Versions, "version"), share, strconv.Itoa(x.Places)))
 	}
 	t.Caption = fmt.Sprintf("A slowdown of %.3g%% of one key would have been %s (%s)", 100*r.Size, found,
 		display.Count(r.Keys, "key"))

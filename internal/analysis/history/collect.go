@@ -132,8 +132,8 @@ func (c *Collector) find(label, source string) (int, bool) {
 
 // Add adds an experiment. Each arm is a version, whose label is the arm's revision; without one, it
 // is name, followed by the arm. Another experiment of the same revision on the same machine is a
-// version of its own, labeled "REVISION, night 2": if the two differ, it was not the program. Null arms
-// and instrumented keys are left out. The keys of an anchor keep its name; what they measure
+// version of its own, labeled "REVISION, night 2": if the two differ, it was not the program. Null
+// arms and instrumented keys are left out. The keys of an anchor keep its name; what they measure
 // belongs to the version of the last other arm.
 func (c *Collector) Add(m Measured, name string) {
 	x := measurement{c, map[[2]string]string{}}
@@ -223,8 +223,8 @@ func (c *Collector) AddSeries(v Values) error {
 			}
 			to := c.key(k.Name, k.Machine)
 			if len(to.Values[i]) > 0 {
-				return fmt.Errorf("key %s of version %s is there twice; if two machines measured it, name the "+
-					"machine of each", display.Head(k.Name, 100), display.Head(label, 100))
+				return fmt.Errorf("key %s of version %s is there twice; if two machines measured it, name "+
+					"the machine of each", display.Head(k.Name, 100), display.Head(label, 100))
 			}
 			to.Values[i], to.Control = k.Values[at], to.Control || k.Control
 			c.latest[k.Machine] = i

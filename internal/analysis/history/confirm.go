@@ -82,7 +82,8 @@ func (e *Event) Confirm(experiment string, r *compare.Result) {
 		return
 	}
 	e.Again = again
-	sizes := fmt.Sprintf("%s by %.4f (%.4f, %.4f)", again.Key, again.Ratio, again.Low, again.High)
+	sizes := fmt.Sprintf("%s by %+.1f %% (%+.1f, %+.1f)", again.Key, 100*(again.Ratio-1),
+		100*(again.Low-1), 100*(again.High-1))
 	unfit := r.NullArm == nil || r.NullArm.Unfit
 	switch {
 	case len(again.Changed) > 0 && !unfit:

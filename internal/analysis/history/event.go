@@ -34,7 +34,8 @@ type Event struct {
 	First   int `json:"first"`
 	Last    int `json:"last"`
 	Found   int `json:"found"`
-	// Keys that changed, out of Of that the machine measured then. Later ones may join.
+	// Keys that changed, out of Of that the machine measured then and that may change. Later ones
+	// may join.
 	Keys []EventKey `json:"keys"`
 	Of   int        `json:"of"`
 	// Median, Least and Most are of the ratios; Slower is the number of keys above 1.
@@ -106,7 +107,7 @@ func (h *History) events(keys []Key) {
 		e.Muted = e.Muted && c.Muted
 	}
 	for i := range h.Events {
-		h.Events[i].sum(h)
+		h.Events[i].sum(h, keys)
 	}
 	for i := range h.Events {
 		h.judge(i, keys)
@@ -114,7 +115,7 @@ func (h *History) events(keys []Key) {
 }
 
 // sum fills in what an event's keys have in common.
-func (e *Event) sum(h *History) {
+func (e *Event) sum(h *History, keys []Key) {
 	var ratios []float64
 	votes := map[int]int{}
 	least, most, apart := len(h.Versions), 0, false
@@ -145,7 +146,8 @@ func (e *Event) sum(h *History) {
 	})
 	for i := range h.Keys {
 		k := &h.Keys[i]
-		e.Of += number(k.Machine == e.Machine && len(k.Points) > 0 &&
+		moved := slices.ContainsFunc(e.Keys, func(own EventKey) bool { return own.Key == i })
+		e.Of += number(k.Machine == e.Machine && len(k.Points) > 0 && (moved || !keys[i].Control) &&
 			k.Points[0].Version < e.First && k.Points[len(k.Points)-1].Version >= e.Last)
 	}
 }
@@ -197,6 +199,10 @@ func (h *KeyHistory) mean(wanted func(version int) bool) (mean float64, n int) {
 	return mean, n
 }
 
+// fewestMoved is how many keys of an event, also of the program's, tell where else it happened: one
+// moves by chance.
+const fewestMoved = 2
+
 // sameRevision: nights of one revision before and after, and the keys of the event moved between
 // them as they did between all nights.
 func (h *History) sameRevision(at int, _ []Key) (Verdict, string) {
@@ -225,7 +231,7 @@ func (h *History) sameRevision(at int, _ []Key) (Verdict, string) {
 			keys++
 			like += number((y-x)/math.Log(k.Ratio) >= moved)
 		}
-		if keys == 0 || 2*keys < len(e.Keys) || float64(like) < moved*float64(keys) {
+		if keys < fewestMoved || 2*keys < len(e.Keys) || float64(like) < moved*float64(keys) {
 			continue
 		}
 		return ByMachine, fmt.Sprintf("%s was measured before and after, and %d of its %d keys moved", r,
@@ -271,8 +277,8 @@ func (h *History) anchored(at int, keys []Key) (Verdict, string) {
 		}
 	}
 	if able >= enough && moved[0]+moved[1] == 0 {
-		return ByProgram, fmt.Sprintf("none of %d keys moved that must not change and would have shown it",
-			able)
+		return ByProgram, fmt.Sprintf(
+			"the %d keys that must not change, and would have shown it, did not move", able)
 	}
 	return "", ""
 }
@@ -410,6 +416,7 @@ func correlationOf(x, y []float64) float64 {
 func (h *History) elsewhere(at int, _ []Key) (Verdict, string) {
 	const (
 		there, absent = 0.3, 0.2 // median of effect there / effect here
+		most          = 2        // more is another effect
 		sure          = 0.1      // standard error of that
 		seen          = 3        // standard errors that the effect would have there
 	)
@@ -434,7 +441,7 @@ func (h *History) elsewhere(at int, _ []Key) (Verdict, string) {
 				shares, errs = append(shares, d/here), append(errs, err/math.Abs(here))
 			}
 		}
-		if len(shares) == 0 {
+		if len(shares) < fewestMoved {
 			continue
 		}
 		n := len(shares)
@@ -443,7 +450,7 @@ func (h *History) elsewhere(at int, _ []Key) (Verdict, string) {
 		what := fmt.Sprintf("%s saw %.0f%% of the effect in the same versions (median of %s)", m,
 			100*max(center, 0), display.Count(n, "key"))
 		switch {
-		case center >= there && center-2*err > absent:
+		case center >= there && center <= most && center-2*err > absent:
 			return ByProgram, what
 		case center <= absent && err < sure && !slices.ContainsFunc(h.Events, func(o Event) bool {
 			return o.Machine == m && len(o.Keys) >= fewestKeys && o.First <= e.Last+beside &&

@@ -155,7 +155,8 @@ func TestReplaceRules(t *testing.T) {
 	r := source(67)
 	v := Values{Versions: nightly(end, func(i int) string { return fmt.Sprint("rev", i) })}
 	for i := nights; i < nights+again; i++ {
-		v.Versions[i] = Version{fmt.Sprintf("rev%d (2)", i-again), "revision", fmt.Sprint("rev", i-again)}
+		v.Versions[i] = Version{fmt.Sprintf("rev%d, night 2", i-again), "revision",
+			fmt.Sprint("rev", i-again)}
 	}
 	for k := range 3 {
 		key := Key{Name: fmt.Sprint("k", k), Machine: "m", Values: make([][]float64, end)}
@@ -175,7 +176,7 @@ func TestReplaceRules(t *testing.T) {
 		}
 		return map[string]string{"kernel.release": kernel, "program.benchmark.k@arm": built}
 	}
-	keys, s, err := Replace(v, "m", "rev26 (2)", record)
+	keys, s, err := Replace(v, "m", "rev26, night 2", record)
 	must.Do(t, err)
 	must.EqualList(t, s.Revisions, []string{"rev27", "rev28", "rev29"})
 	must.EqualList(t, s.Other, []string{"rev26: benchmark.k"})
@@ -183,7 +184,8 @@ func TestReplaceRules(t *testing.T) {
 	must.Be(t, s.Old == "m" && s.New == "m" && s.Version == nights && len(s.Joined()) == 2, s)
 	must.Be(t, math.Abs(math.Log(s.Keys[0].Ratio)-0.2) < 0.02 && strings.Contains(s.Keys[2].Reason,
 		"differs between revisions: 1.2"), s.Keys)
-	must.Be(t, len(keys) == 4 && keys[3].Machine == "m before rev26 (2)" && keys[3].Values[nights] == nil &&
+	must.Be(t, len(keys) == 4 && keys[3].Machine == "m before rev26, night 2" &&
+		keys[3].Values[nights] == nil &&
 		keys[2].Values[nights-1] == nil, keys[3].Machine)
 	h := Of(v.Versions, keys, Options{Replaced: []Seam{s}})
 	must.Be(t, len(h.Events) == 0 && len(h.Keys[0].Points) == end, h.Events)

@@ -31,7 +31,7 @@ func (r *reader) benchmarks(n *node, variants []Variant) []Benchmark {
 			if !ok {
 				value = 1
 			}
-			all.bad(n, name, fmt.Sprintf("write %s = { parameter = %d }", name, value))
+			all.bad(n, name, fmt.Sprintf("write %s = { parameter = %d }", join("", name), value))
 		} else {
 			s := r.section(join("benchmarks", name), n)
 			if b.suites = n.child("parameter") == nil && inSuites(name, variants); !b.suites {
@@ -74,7 +74,8 @@ func (s *section) parameter(name string) int {
 		return int(s.wholeOf(n, "parameter", 0, math.MinInt32, math.MaxInt32))
 	}
 	if !s.partial {
-		s.add(s.node.line, s.path+" has no parameter", fmt.Sprintf("write %s = { parameter = 1 }", name))
+		s.add(s.node.line, s.path+" has no parameter",
+			fmt.Sprintf("write %s = { parameter = 1 }", join("", name)))
 	}
 	return 0
 }

@@ -191,6 +191,8 @@ func TestParseProblems(t *testing.T) {
 			`11: vms.X.args[0] is the string "a\x00"; remove the NUL character`},
 		{"benchmark without parameter", "c = {}",
 			`8: benchmarks.c has no parameter; write c = { parameter = 1 }`},
+		{"benchmark with a dot", "\"c.26\" = {}",
+			`8: benchmarks."c.26" has no parameter; write "c.26" = { parameter = 1 }`},
 		{"benchmark is a number", "c = 15",
 			`8: benchmarks.c is the integer 15; write c = { parameter = 15 }`},
 		{"parameter beyond an int", "c = { parameter = 2147483648 }",

@@ -45,7 +45,7 @@ func TestNights(t *testing.T) {
 	for _, version := range v.Versions[:3] {
 		labels = append(labels, version.Label+" of "+version.Revision)
 	}
-	must.Equal(t, strings.Join(labels, ", "), "rev of rev, rev (2) of rev, rev (3) of rev")
+	must.Equal(t, strings.Join(labels, ", "), "rev of rev, rev, night 2 of rev, rev, night 3 of rev")
 	must.Need(t, len(v.Versions) == 30 && len(v.Keys) == 4, len(v.Versions), "versions")
 	must.Equal(t, with[[2]string{"rev, night 3", "m"}], "x2")
 	h := history.Of(v.Versions, v.Keys, history.Options{})
@@ -103,7 +103,8 @@ func testStates(t *testing.T, at string) {
 	must.Be(t, len(list) == 1 && list[0].Verdict == "undecided", list)
 	list = nights("same", true, func(night int) bool { return night >= 25 })
 	must.Be(t, len(list) == 1 && list[0].Verdict == "machine", list)
-	for begins, want := range map[bool]string{true: "the effects on the keys are those of same with v, night 26",
+	for begins, want := range map[bool]string{
+		true:  "the effects on the keys are those of same with v, night 26",
 		false: "it undoes same with v, night 26"} {
 		list = nights(fmt.Sprint("other-", begins), false, func(night int) bool {
 			return night >= 25 == begins

@@ -183,7 +183,7 @@ var revisionName = regexp.MustCompile(`^[0-9A-Za-z_./]{1,40}$`)
 
 // revision returns the revision of a version's label, which ends with the number of its night.
 func revision(label string) (string, bool) {
-	label, _, _ = strings.Cut(label, " (")
+	label, _, _ = strings.Cut(label, ", night ")
 	return label, revisionName.MatchString(label)
 }
 

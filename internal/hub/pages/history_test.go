@@ -158,7 +158,7 @@ func testHistoryPage(t *testing.T, h *testHub) {
 
 // TestBisectCommand: no name of a version or machine makes another command of the one to copy.
 func TestBisectCommand(t *testing.T) {
-	for label, want := range map[string]bool{"v1.0/a_b (2)": true, "a\nreboot": false, "a\trm": false,
+	for label, want := range map[string]bool{"v1.0/a_b, night 2": true, "a\nreboot": false, "a\trm": false,
 		"a(b)": false, "#": false, "*": false, "": false, strings.Repeat("a", 41): false} {
 		_, ok := revision(label)
 		must.Equal(t, ok, want, label)

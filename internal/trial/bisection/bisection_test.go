@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"krund/internal/analysis/sequential"
@@ -63,4 +64,16 @@ func TestCheck(t *testing.T) {
 		change(&p)
 		must.Be(t, p.Check() != nil, name, "no error")
 	}
+}
+
+// TestTemplateOfDocumentation: the template of docs/history.md is complete.
+func TestTemplateOfDocumentation(t *testing.T) {
+	_, text, _ := strings.Cut(string(must.Get(os.ReadFile("../../../docs/history.md"))(t)), "```\n[experiment]")
+	text, _, _ = strings.Cut("[experiment]"+text, "```")
+	file := filepath.Join(t.TempDir(), "confirm-a-b.toml")
+	made, cfg, err := Confirmation(file, text, "4f2a91c", "2e270321", []string{"bdd.26:C:default-c"}, "host")
+	must.Do(t, err)
+	must.Be(t, cfg.Slots() == 3*20 && strings.Contains(made, `skip = ["nbody:C:default-c"]`), cfg.Slots(), made)
+	_, _, err = Confirmation(file, text, "a", "b", []string{"x:y:z"}, "host")
+	must.Be(t, err != nil && strings.Contains(err.Error(), `has the keys "nbody:C:default-c"`), err)
 }

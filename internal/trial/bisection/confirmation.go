@@ -1,7 +1,6 @@
 package bisection
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/warmup"
 	"krund/internal/boot/doctor"
+	"krund/internal/display"
 	"krund/internal/experiment/config"
 	"krund/internal/reading/experiment"
 )
@@ -21,22 +21,23 @@ const otherKeys = `["@OTHER_KEYS@"]`
 // Confirmation returns the configuration of an experiment, to be written to file, that measures two
 // versions again, and keys of an event with them: a template of a step with a null arm. A version's
 // build must be where the template says. host is the name of the machine that measures.
-func Confirmation(file, template, before, after string, keys []string, host string) (string, error) {
-	text := strings.NewReplacer(goodPlace, before, candidatePlace, after).Replace(template)
+func Confirmation(file, template, before, after string, keys []string, host string,
+) (text string, cfg *config.Config, err error) {
+	text = strings.NewReplacer(goodPlace, before, candidatePlace, after).Replace(template)
 	// They come from records, and become text of a configuration, and parts of paths.
 	if at := strings.IndexFunc(before+after, func(r rune) bool {
 		return !unicode.IsPrint(r) || strings.ContainsRune("\"'\\@", r)
 	}); at >= 0 || strings.Contains(before, "..") || strings.Contains(after, "..") {
-		return "", fmt.Errorf("the revisions %.100q and %.100q cannot be written into a configuration; "+
+		return "", nil, fmt.Errorf("the revisions %.100q and %.100q cannot be written into a configuration; "+
 			"leave out the records that name them", before, after)
 	}
 	switch {
 	case !strings.Contains(template, candidatePlace) || !strings.Contains(template, goodPlace):
-		return "", fmt.Errorf("the template needs revision = %q in [arms.%s], revision = %q in [arms.%s], "+
-			"and paths with them", goodPlace, Good, candidatePlace, Candidate)
+		return "", nil, fmt.Errorf("the template needs revision = %q in [arms.%s], revision = %q in "+
+			"[arms.%s], and paths with them", goodPlace, Good, candidatePlace, Candidate)
 	case strings.Contains(template, goodBuildPlace) || strings.Contains(template, candidateBuildPlace):
-		return "", fmt.Errorf("the template has %s: nothing is built here; name the directories of builds "+
-			"by %s and %s", candidateBuildPlace, goodPlace, candidatePlace)
+		return "", nil, fmt.Errorf("the template has %s: nothing is built here; name the directories of "+
+			"builds by %s and %s", candidateBuildPlace, goodPlace, candidatePlace)
 	}
 	parse := func(others string) (*config.Config, string, error) {
 		text := strings.ReplaceAll(text, otherKeys, others)
@@ -52,11 +53,11 @@ func Confirmation(file, template, before, after string, keys []string, host stri
 	}
 	cfg, all, err := parse("[]")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if len(cfg.Arms) == 0 || cfg.Arms[0].Name != Good || !slices.ContainsFunc(cfg.Arms, config.Arm.Copy) {
-		return "", fmt.Errorf("the template needs [arms.%s] as the first arm, and one with null = true: "+
-			"without it nobody knows what differs although nothing changed", Good)
+		return "", nil, fmt.Errorf("the template needs [arms.%s] as the first arm, and one with null = "+
+			"true: without it nobody knows what differs although nothing changed", Good)
 	}
 	var others []string
 	found := false
@@ -70,13 +71,15 @@ func Confirmation(file, template, before, after string, keys []string, host stri
 		}
 	}
 	if !found {
-		return "", errors.New("the template's experiment has none of the keys " + strings.Join(keys, ", "))
+		return "", nil, fmt.Errorf("the template's experiment has the keys %s, and none of the event's, %s: "+
+			"a key is BENCHMARK:VM:VARIANT", display.Head(strings.Join(others, ", "), 200),
+			display.Head(strings.Join(keys, ", "), 200))
 	}
 	if !strings.Contains(template, otherKeys) {
-		return all, nil
+		return all, cfg, nil
 	}
-	_, text, err = parse("[" + strings.Join(others, ", ") + "]")
-	return text, err
+	cfg, text, err = parse("[" + strings.Join(others, ", ") + "]")
+	return text, cfg, err
 }
 
 // CompareAgain compares both versions of such an experiment.
