@@ -94,6 +94,7 @@ func TestHistoryUsage(t *testing.T) {
 		{"-f word x.krun", "--format must be text, "},
 		{"--mutes " + wrong + " x.krun", "has key, version and reason"},
 		{"--versions - x.krun", "there is no version"},
+		{"-o x.html x.krun", "-o x.html would have text; add --format html"},
 		{"", "needs experiments"},
 	} {
 		krunctl(t, append([]string{"history"}, strings.Fields(c.args)...)...).says(t, exitUsage, "", c.want,
@@ -188,6 +189,9 @@ func TestHistoryConfirm(t *testing.T) {
 		return h.Events[0]
 	}
 	file := filepath.Join(dir, "confirm-r10-r11.toml")
+	got = ask(text)
+	must.Contain(t, got.stderr, "confirm-r10-r11.toml: 36 executions on the machine of the event, whose "+
+		"iterations take 24m")
 	e := event()
 	must.Be(t, e.Verdict == history.Undecided && strings.HasSuffix(e.Evidence, file) && e.Again == nil, e)
 	measure(t, r, file)

@@ -226,7 +226,7 @@ func TestAgain(t *testing.T) {
 			}
 			programs++
 			must.Contain(t, text, "measured again in blocks")
-			must.Contain(t, text, " by 1.0")
+			must.Contain(t, text, " by +")
 		}
 		told[fmt.Sprint(real)] += min(programs, 1)
 		must.Be(t, len(b.notices) <= len(events), "told twice", b.notices)
