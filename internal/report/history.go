@@ -201,14 +201,10 @@ func twoDigits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// sizeText writes the size of a change. That there is one can be certain, and its size not.
+// sizeText writes the size of a change with its interval, all by one rule of rounding.
 func sizeText(c *history.Change) string {
 	bound := func(v float64) string { return strings.TrimSuffix(signed(v, twoDigits), " %") }
-	text := signed(c.Ratio, twoDigits)
-	if c.Low <= 1 && c.High >= 1 {
-		text += ", small; size uncertain"
-	}
-	return fmt.Sprintf("%s (%s, %s)", text, bound(c.Low), bound(c.High))
+	return fmt.Sprintf("%s (%s, %s)", signed(c.Ratio, twoDigits), bound(c.Low), bound(c.High))
 }
 
 func cells(texts ...string) []Cell {
@@ -281,6 +277,9 @@ func historyNote(h *history.History, k *history.KeyHistory, c *history.Change, b
 		if why := notFound(k); why != "" {
 			parts = append(parts, why)
 		}
+	}
+	if c.Low < 1 && c.High > 1 { // that something changed is surer than by how much
+		parts = append(parts, "small; size uncertain")
 	}
 	if c.Muted {
 		parts = append(parts, strings.TrimSuffix("muted: "+c.MuteReason, ": "))
