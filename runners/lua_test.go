@@ -1,7 +1,6 @@
 package runners
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -158,8 +157,7 @@ func testLuaForKrun(t *testing.T, vm []string) {
 		"folder/init.lua": "return 'of the folder'\n",
 	} {
 		path := filepath.Join(filepath.Dir(file), name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Write(t, path, text)
 	}
 	r := run{argv: slices.Concat(vm, []string{file, "100"}), iterations: 2}
 	r.do(t).check(t, expect{0, 2, libkrun.StateDone,

@@ -191,8 +191,7 @@ func TestSuiteHooks(t *testing.T) {
 			}
 			dir := t.TempDir()
 			for name, text := range c.files {
-				must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-				must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+				must.Write(t, filepath.Join(dir, name), text)
 			}
 			l, _ := Lookup(c.language)
 			r := run{iterations: 4, argv: []string{vm[c.language], filepath.Join(built, "runners", c.language,

@@ -123,8 +123,7 @@ func TestAnalyzeStores(t *testing.T) {
 func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
 	dir := t.TempDir()
 	in := krundDirectory(t, dir)
-	must.Do(t, os.WriteFile(filepath.Join(in, "analysis.json"),
-		[]byte(`{"format":"krund-analysis","version":99}`), 0o644))
+	must.Write(t, filepath.Join(in, "analysis.json"), `{"format":"krund-analysis","version":99}`)
 	r := analyzed(t, in)
 	must.Be(t, r.code == exitOK && strings.Contains(r.stderr, "analysis.json is replaced") &&
 		strings.Contains(r.stderr, "version 99"), "exit", r.code, r.stderr)

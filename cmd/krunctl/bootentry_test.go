@@ -26,8 +26,7 @@ func bootableMachine(t *testing.T) (root string) {
 		"proc/self/mountinfo":  "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n",
 	} {
 		path := filepath.Join(root, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Write(t, path, text)
 	}
 	tools := t.TempDir()
 	script := "#!/bin/sh\n{ echo '# GRUB Environment Block'; " +

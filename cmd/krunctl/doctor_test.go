@@ -83,8 +83,7 @@ func provingOn(t *testing.T, kernel sysroot.Access, demands string,
 	t.Helper()
 	tree := machines.New(t, "intel-acpi-cpufreq")
 	toml := filepath.Join(t.TempDir(), "test.toml")
-	must.Do(t, os.WriteFile(toml, []byte(strings.ReplaceAll(experimentText, "[experiment_end]",
-		"[controls]\n"+demands)), 0o644))
+	must.Write(t, toml, strings.ReplaceAll(experimentText, "[experiment_end]", "[controls]\n"+demands))
 	before := contents(t, tree)
 	n, a := 0, testApp(t)
 	a.uid, a.state = 0, t.TempDir()

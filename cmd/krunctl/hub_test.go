@@ -97,8 +97,7 @@ func repository(t *testing.T) string {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(dir, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Write(t, path, text)
 	}
 	git := func(args ...string) {
 		c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x"},

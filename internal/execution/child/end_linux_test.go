@@ -14,14 +14,6 @@ import (
 	"krund/rig/must"
 )
 
-func TestExitStatus(t *testing.T) {
-	for _, want := range []int{0, 1, 42, 127, 255} {
-		run := mustRun(t, shell(fmt.Sprintf("exit %d", want)))
-		must.Be(t, run.NotStarted == nil && run.Exit != nil && *run.Exit == want && run.Signal == "", "exit",
-			want, describe(run))
-	}
-}
-
 func TestSignalsAreData(t *testing.T) {
 	for _, name := range []string{"SEGV", "ABRT", "KILL", "TERM", "FPE", "RTMIN"} {
 		run := mustRun(t, shell("kill -"+name+" $$"))

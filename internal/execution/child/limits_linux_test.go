@@ -104,13 +104,6 @@ func TestSmallHeap(t *testing.T) {
 	}
 }
 
-func TestStackOverflow(t *testing.T) {
-	c := shell("f() { f; }; f")
-	c.Limits.Stack = 256 << 10
-	run := mustRun(t, c)
-	must.Equal(t, run.Signal, "SIGSEGV", describe(run))
-}
-
 // TestLimitAboveHardLimit asks for more stack than the daemon's own hard limit allows its
 // benchmarks.
 func TestLimitAboveHardLimit(t *testing.T) {

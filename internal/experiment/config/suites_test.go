@@ -33,8 +33,7 @@ nbody = { parameter = 7 }
 func TestSuites(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	write("e.toml", suiteText)
 	write("scripts/a.py", "import pyperf")
@@ -89,8 +88,7 @@ func TestSuiteSizes(t *testing.T) {
 func TestSuiteBuilds(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"scripts/a.py", "new/a.py"} {
-		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("import pyperf"), 0o644))
+		must.Write(t, filepath.Join(dir, name), "import pyperf")
 	}
 	text := strings.Replace(suiteText, `path = "scripts"`, `path = "scripts"`+"\nparameters = { a = 50 }", 1)
 	text = strings.Replace(text, `["scripts", "mine"]`, `["scripts"]`, 1) +

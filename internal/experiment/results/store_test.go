@@ -1,7 +1,6 @@
 package results_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -328,12 +327,6 @@ func checkStored(t *testing.T, cut crashfs.Cut, fsys *crashfs.FS, stored map[res
 	for name := range stored {
 		must.Need(t, found[name], cut, name, "is lost")
 	}
-}
-
-// TestAppendIsDeterministic: the same record yields the same file.
-func TestAppendIsDeterministic(t *testing.T) {
-	a, b := pack(t, full()), pack(t, full())
-	must.Be(t, bytes.Equal(a, b), "the same record is encoded in two ways")
 }
 
 // TestUsableLeavesOut: a record that contradicts itself, one that cannot be read and one that is
