@@ -74,7 +74,7 @@ for my $suite (@suites) {
         my %relative = map { $_ => $is->{$_}{cost} / $is->{$_}{wall} } @ran;
         my ($largest) = sort { $relative{$b} <=> $relative{$a} } @ran;
         my (%classes, $remarks);
-        $classes{ $is->{$_}{class} // 'none' }++, $remarks += $is->{$_}{remarks} // 0 for @ran;
+        $classes{ $is->{$_}{class} || 'none' }++, $remarks += $is->{$_}{remarks} // 0 for @ran;
         push @summary, sprintf "| %s | %s | %s | %s | %s | %s, %s | %s | %d |\n", $suite, $vm,
             @ran == @{ $vm{$vm} } ? scalar @ran : @ran . ' of ' . @{ $vm{$vm} },
             seconds(median(map { $is->{$_}{cost} } @ran)), percent(median(values %relative)),

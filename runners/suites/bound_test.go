@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"krund/rig/must"
 )
@@ -15,4 +16,21 @@ func TestMostListed(t *testing.T) {
 	must.Do(t, root.Mkdir("a/b", 0o755))
 	err := readGo(&tree{root: root, left: mostRead, seen: mostListed - 1}, &Found{})
 	must.Be(t, err != nil && strings.Contains(err.Error(), "more than 100000 entries, up to a"), err)
+}
+
+// FuzzList: no line of JMH's list makes reading fail, and what it lists is bounded.
+func FuzzList(f *testing.F) {
+	f.Add("S 3 a.P S 1 g S 1 m S 1 t A 2 1 1 M 2 4 size 2 2 10 3 100 1 k 1 8 xAA===== E", false)
+	f.Add("S 1 a S 1 b S 1 c L 1 1 x M 1 1 k 1 8 xAAMAEDA", true)
+	f.Add("S 1 a S 1 b S 1 c M 1 1 k 99999999 1 a", true)
+	f.Fuzz(func(t *testing.T, text string, armored bool) {
+		l := jmhLine{units: utf16.Encode([]rune(text)), armored: armored}
+		texts, parameters := l.parse()
+		must.Be(t, l.bad || len(texts) >= 3, texts)
+		all, err := combined(parameters)
+		must.Be(t, len(all) <= MostBenchmarks && (err == nil) == (len(all) > 0), err, len(all))
+		for _, c := range all {
+			must.Equal(t, len(c), len(parameters))
+		}
+	})
 }

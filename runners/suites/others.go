@@ -30,9 +30,14 @@ func readOctane(t *tree, f *Found) error {
 		family, _, _ := strings.Cut(strings.TrimSuffix(file, ".js"), "-")
 		files := []string{"base.js", file}
 		for _, other := range names {
-			if other != file && strings.HasPrefix(other, family+"-") && path.Ext(other) == ".js" {
+			if other != file && strings.HasPrefix(other, family+"-") && path.Ext(other) == ".js" &&
+				len(files) < MostOptions {
 				files = append(files, other)
 			}
+		}
+		if i := slices.IndexFunc(files, func(name string) bool { return !t.has(name) }); i >= 0 {
+			f.leave("%q: %q is not a regular file in the suite", clip(file), clip(files[i]))
+			continue
 		}
 		for _, m := range octaneBenchmark.FindAllStringSubmatch(text, -1) {
 			b := Benchmark{Name: m[1], Files: map[string]string{"javascript": file},
@@ -94,7 +99,9 @@ func (t *tree) packages(dir string, depth int, f *Found) error {
 		return err
 	}
 	binary, pattern, list := "", goBenchmark, "_test.go"
-	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasSuffix(n, ".test") }); i >= 0 {
+	if i := slices.IndexFunc(names, func(n string) bool {
+		return strings.HasSuffix(n, ".test") && t.has(path.Join(dir, n))
+	}); i >= 0 {
 		binary = names[i]
 		if listed := strings.TrimSuffix(binary, "test") + "bench"; slices.Contains(names, listed) {
 			pattern, list = goListed, listed
@@ -162,6 +169,11 @@ func readSightglass(t *tree, f *Found) error {
 			label := name
 			if module != "benchmark" {
 				label += "-" + module
+			}
+			if !t.has(path.Join("benchmarks", name, file)) {
+				f.leave("%q: it is not a regular file in the suite",
+					clip(path.Join("benchmarks", name, file)))
+				continue
 			}
 			if len(engines) == 0 {
 				f.leave("%q: there is no engine: build one to engines/NAME/libengine.so", clip(label))

@@ -275,9 +275,35 @@ func TestHostile(t *testing.T) {
 		"benchmarks/a/benchmark.rb": ""}))(t)
 	must.Be(t, names(f) == "a[]" && len(f.LeftOut) == 1, f)
 	must.Be(t, strings.Contains(f.LeftOut[0], "another benchmark of this name"), f)
+	for _, c := range []struct {
+		kind, found, left string
+		files             map[string]string
+	}{
+		{"sightglass", "", `"benchmarks/a/z.wasm": it is not a regular file`,
+			map[string]string{"engines/e/libengine.so": "", "benchmarks/a/z.wasm": "-> /etc/passwd"}},
+		{"octane", "", `"a.js": "base.js" is not a regular file`,
+			map[string]string{"a.js": `new Benchmark("A")`, "base.js": "-> /dev/zero"}},
+		{"octane", "", `"A": it has more than 32 options`, familyOfOctane()},
+		{"go-test", `BenchmarkX["BenchmarkX"]`, "", map[string]string{"a.test/x": "", "b.test": "",
+			"b_test.go": "func BenchmarkX(b *testing.B) {\n}\n"}},
+		{"go-test", `BenchmarkX.y["BenchmarkX.y"]`, "BenchmarkX.y: another benchmark of this name",
+			map[string]string{"b.test": "", "b.bench": "BenchmarkX.y 1 5\nBenchmarkX/y 1 5\nBenchmarkZ\n"}},
+	} {
+		f := must.Get(suite(t, c.kind, c.files))(t)
+		must.Be(t, names(f) == c.found && strings.Contains(strings.Join(f.LeftOut, "\n"), c.left), c.kind, f)
+	}
 	s, _ := suites.Lookup("pyperf")
 	_, err := s.Read("/nonexistent")
 	must.Be(t, err != nil && strings.Contains(err.Error(), "no such file"), err)
+}
+
+// familyOfOctane is a benchmark that would load more files than an execution has options.
+func familyOfOctane() map[string]string {
+	files := map[string]string{"base.js": "", "a.js": `new Benchmark("A")`}
+	for i := range suites.MostOptions {
+		files[fmt.Sprintf("a-%d.js", i)] = ""
+	}
+	return files
 }
 
 // FuzzScript: no text of a script makes reading fail or name what Check refuses.
