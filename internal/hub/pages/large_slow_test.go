@@ -20,9 +20,9 @@ import (
 )
 
 // TestLarge times the pages of 500 series of 400 versions, in 25 names, with 1,000 experiments of
-// 1,000 records each, and states the memory of the process that serves them.
+// 1,000 records each and 1,000 events, and states the memory of the process that serves them.
 func TestLarge(t *testing.T) {
-	const names, keys, nights, experiments, records = 25, 20, 400, 1000, 1000
+	const names, keys, nights, experiments, records, events = 25, 20, 400, 1000, 1000, 1000
 	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
 	k := history.KeyHistory{Machine: "bench-1", Levels: []history.Level{{To: nights - 1, Value: 1}},
 		Changes: []history.Change{}}
@@ -75,9 +75,22 @@ func TestLarge(t *testing.T) {
 			return err
 		})
 	}
+	h.update(func(tx *sql.Tx) error {
+		for n := range events {
+			if err := h.db.PutEvent(t.Context(), tx, database.Event{ID: fmt.Sprint("v", n),
+				Machine: "bench-1", Name: fmt.Sprint("suite-", n%names), Present: true,
+				Verdict: []string{"program", "machine"}[n%2],
+				Finding: database.Finding{Version: fmt.Sprint("v", n), Changed: keys, Of: keys,
+					Example: "benchmark-7:HotSpot:default", Median: 1.05}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	for _, path := range []string{"/", "/history", "/history?sort=change",
 		"/history?text=mark-7&machine=bench-1", "/history/suite-3",
-		"/history/suite-3?key=benchmark-7:HotSpot:default", "/events", "/experiments", "/experiments/x7",
+		"/history/suite-3?key=benchmark-7:HotSpot:default", "/events", "/events/v7",
+		"/experiments", "/experiments/x7",
 		"/machines", "/machines/bench-1", "/queue", "/compare", "/api/v1/now", "/api/v1/history",
 		"/api/v1/history/suite-3", "/api/v1/history/suite-3/values.csv",
 		"/api/v1/history/suite-3/values.parquet"} {
