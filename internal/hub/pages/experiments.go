@@ -53,7 +53,7 @@ func newJob(x database.Experiment, who access.Identity) Job {
 	j := Job{Link: experimentLink(x.ID, x.Series()), ID: x.ID, Owner: x.Owner,
 		Project: x.Project, State: stateOf(x.State),
 		Target: x.Target, Priority: int(x.Priority), Submitted: x.Created, Mine: who.Owns(x.Project, x.Owner),
-		Ends: x.State == database.Queued || x.State == database.Running}
+		Ends: x.State == database.Queued || x.State == database.Running, Parts: int(x.Parts)}
 	if x.ToPool {
 		j.Target = "pool " + x.Target
 	}
@@ -63,6 +63,9 @@ func newJob(x database.Experiment, who access.Identity) Job {
 // add adds the progress of a share.
 func (j *Job) add(s database.Share) {
 	p := progress(s)
+	if s.State != database.Failed {
+		j.Begun++
+	}
 	j.Total += p.Slots
 	j.Finished = min(j.Finished+p.Completed+p.Failed+p.Skipped, j.Total)
 	j.Failed += p.Failed

@@ -360,3 +360,15 @@ exit 1
 	text, _ := os.ReadFile(filepath.Join(h.dir, "runs"))
 	must.Equal(t, strings.Count(string(text), "run"), 2, "runs")
 }
+
+// TestPartsToCome: an experiment of which machines have begun a part, and finished it, is not done.
+func TestPartsToCome(t *testing.T) {
+	j := newJob(database.Experiment{State: database.Running, Parts: 3}, access.Identity{})
+	for range 2 { // the first machine has failed before it began
+		j.add(database.Share{State: database.Failed, Status: `{}`})
+	}
+	j.add(database.Share{State: database.Done, Status: `{"slots": 32, "completed": 32}`})
+	must.Equal(t, j.Progress(), "32 of 96 executions, 33 %")
+	j.Ends = false
+	must.Equal(t, j.Progress(), "32 executions")
+}

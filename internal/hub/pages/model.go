@@ -117,7 +117,9 @@ type Job struct {
 	Priority  int           `json:"priority"`
 	Submitted time.Time     `json:"submitted"`
 	Finished  int           `json:"finished"` // slots
-	Total     int           `json:"slots"`    // 0: unknown
+	Total     int           `json:"slots"`    // of the parts that were begun; 0: unknown
+	Parts     int           `json:"parts"`    // that machines share
+	Begun     int           `json:"begun"`    // of them
 	Failed    int           `json:"failed"`   // slots
 	Left      time.Duration `json:"left_ns"`  // 0: unknown
 	Why       string        `json:"reason"`   // why it waits; "": it does not
@@ -231,14 +233,23 @@ type Message struct {
 	Back Link
 }
 
+// All is the number of slots, as far as it is known: parts that no machine has begun are as large
+// as the others.
+func (j Job) All() int {
+	if j.Ends && j.Begun > 0 && j.Begun < j.Parts {
+		return j.Total * j.Parts / j.Begun
+	}
+	return j.Total
+}
+
 // Progress is the number of finished slots as a sentence for the screen and a screen reader.
 func (j Job) Progress() string {
 	if j.Total == 0 {
 		return "not started"
 	}
 	text := display.Count(j.Finished, "execution")
-	if j.Finished < j.Total {
-		text = progressOf(j.Finished, j.Total)
+	if all := j.All(); j.Finished < all {
+		text = progressOf(j.Finished, all)
 	}
 	if j.Failed > 0 {
 		text += ", " + display.Count(j.Failed, "failure")
