@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/display"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
@@ -133,7 +134,7 @@ type EventPage struct {
 	Tested  Link            `json:"-"`                // experiment with which it was found; without a text it was deleted
 	Again   bool            `json:"-"`                // it can be measured again by a click
 	Mutes   bool            `json:"-"`                // the user may mute it
-	Bisect  string          `json:"bisect,omitempty"` // arguments of krunctl bisect; "" without revisions
+	Bisect  string          `json:"bisect,omitempty"` // the commands that find the commit; "" if there is none to find
 	Finds   bool            `json:"-"`                // the hub finds the commit by a click
 }
 
@@ -155,8 +156,8 @@ func (p *Pages) event(r *http.Request, f Frame) (any, error) {
 	if err == nil {
 		page.Tested, page.Again = experimentLink(x.ID, x.Series()), x.Bundle != "" && f.Writes
 	}
-	if before, after, ok := ends(e); ok {
-		page.Bisect = before + " " + after
+	if before, after, ok := ends(e); ok && e.Verdict != "machine" && len(e.Keys) > 0 {
+		page.Bisect = bisectCommand(e, before, after)
 		steps, err := p.db.RunsOf(r.Context(), nil, e.Name, "bisect", e.ID)
 		if err != nil {
 			return nil, err
@@ -195,6 +196,14 @@ func ends(e database.Event) (before, after string, ok bool) {
 	before, known := revision(e.Before)
 	after, ok = revision(e.Last)
 	return before, after, known && ok && before != after
+}
+
+// bisectCommand is to be copied into a shell. No name in it makes another command of it.
+func bisectCommand(e database.Event, before, after string) string {
+	revisions := display.ShellQuote(before + "~.." + after)
+	return "git rev-list --reverse " + revisions + " | krunctl bisect event.bisect --versions - " +
+		display.ShellJoin([]string{"--build", "./build", "--template", "step.toml", "--key",
+			clean(e.Keys[0].Key), "--to", clean(e.Machine)})
 }
 
 // bisects reports whether the hub can find the commit of an event: it builds revisions of its name.

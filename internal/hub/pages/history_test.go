@@ -114,7 +114,7 @@ func testHistoryPage(t *testing.T, h *testHub) {
 		"/history/sorting/badge.svg?key=a:C:default":         "1.5",
 		"/events":                                    "+50.0% in a:C:default</bdi>, <bdi>with v20",
 		"/events?state=fixed":                        "There is no such event",
-		"/events/v1":                                 "krunctl bisect v19 v20 --to bench-1",
+		"/events/v1":                                 "--reverse &#39;v19~..v20&#39; | krunctl bisect",
 		"/experiments/e1":                            `href="/events/v1"`,
 		"/api/v1/history?machine=bench-1":            `{"series":[{"name":"sorting","key":"a:C:default",`,
 		"/api/v1/history/sorting":                    `"changes":[{"version":20,`,
@@ -163,9 +163,15 @@ func TestBisectCommand(t *testing.T) {
 		_, ok := revision(label)
 		must.Equal(t, ok, want, label)
 	}
-	page := EventPage{Bisect: "v1 v2"}
-	page.Writes, page.Machine = true, "m;reboot"
-	must.Contain(t, render(t, page), "bisect v1 v2 --to &#39;m;reboot&#39; ...")
+	e := database.Event{Machine: "m;reboot",
+		Keys: []database.EventKey{{Key: "nbody:C:$(reboot)\nreboot"}}}
+	page := EventPage{Bisect: bisectCommand(e, "v1", "v2")}
+	page.Writes = true
+	text := render(t, page)
+	must.Contain(t, text, "git rev-list --reverse &#39;v1~..v2&#39; | krunctl bisect event.bisect ")
+	must.Contain(t, text, "--to &#39;m;reboot&#39;</code>")
+	must.Be(t, strings.Contains(text, "--key &#39;nbody:C:$(reboot)") && !strings.Contains(text, "\nreboot"),
+		text)
 }
 
 // TestOneNumber: a change of a program on two machines is one, on the first page, in the list of
