@@ -154,8 +154,8 @@ func (s Histories) events(ctx context.Context, tx *sql.Tx, name string, h *histo
 			return err
 		}
 		if e.fresh {
-			err := insert(ctx, tx, noticeArgs{Event: Changed, Experiment: e.Experiment, Machine: e.Machine,
-				Subject: EventText(&e.Event)})
+			err := insert(ctx, tx, noticeArgs{ID: access.NewID(), Event: Changed, Experiment: e.Experiment,
+				Machine: e.Machine, Subject: EventText(&e.Event)})
 			if err != nil {
 				return err
 			}

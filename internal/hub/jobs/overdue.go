@@ -43,8 +43,8 @@ func (q Queue) missed(ctx context.Context, late database.Share, c Config, insert
 		}
 		power, known := c.power(m.Name)
 		chances := max(power.Times, 1)
-		message := noticeArgs{Event: Overdue, Experiment: share.Experiment, Machine: m.Name,
-			Subject: "the machine has not reported in time"}
+		message := noticeArgs{ID: access.NewID(), Event: Overdue, Experiment: share.Experiment,
+			Machine: m.Name, Subject: "the machine has not reported in time"}
 		share.Missed++
 		share.Lease = q.DB.Now().Add(min(leaseOf(progressOf(share)), leaseUnknown))
 		switch {
@@ -195,8 +195,11 @@ func (w *workers) power(ctx context.Context, a powerArgs) error {
 	return err
 }
 
-// noticeArgs notifies people.
+// noticeArgs notifies people. It is stored in the transaction in which it is found that it is to be
+// told, with the id of the message: what is sent again, because the hub died before it knew that it
+// was sent, or because another way failed, has the same.
 type noticeArgs struct {
+	ID         string              `json:"id"`
 	Event      command.MessageKind `json:"event"`
 	Experiment string              `json:"experiment"` // id
 	Machine    string              `json:"machine"`    // name
@@ -226,7 +229,7 @@ func (w *workers) notice(ctx context.Context, a noticeArgs) error {
 			name, x.ID = "of another project", "-"
 		}
 	}
-	m := command.Message{Event: a.Event, Experiment: name, Host: a.Machine, Subject: a.Subject,
+	m := command.Message{ID: a.ID, Event: a.Event, Experiment: name, Host: a.Machine, Subject: a.Subject,
 		Text: fmt.Sprintf("%s\n\nExperiment: %s (%s)\nMachine: %s\n", a.Subject, name, x.ID, a.Machine)}
 	return to.Send(ctx, m, true)
 }

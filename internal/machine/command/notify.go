@@ -34,6 +34,7 @@ const (
 
 // A Message is one notification.
 type Message struct {
+	ID         string // the same when it is sent again, so that it can be dropped; "": it has none
 	Event      MessageKind
 	Experiment string
 	Host       string
@@ -46,9 +47,9 @@ type Notifier struct {
 	Mail     []string // addresses
 	Sendmail string   // path of sendmail; called with -t -i
 	// Command is an argument vector. The text is on its standard input; its environment has
-	// KRUND_EVENT, KRUND_EXPERIMENT, KRUND_HOST and KRUND_SUBJECT.
+	// KRUND_EVENT, KRUND_EXPERIMENT, KRUND_HOST, KRUND_SUBJECT and KRUND_ID.
 	Command []string
-	Webhook string // URL; a JSON object is posted: event, experiment, host, subject, text
+	Webhook string // URL; a JSON object is posted: event, experiment, host, subject, text, id
 	Client  *http.Client
 	Trust   func(trust.Verdict) error // judges the paths of the command and of sendmail, for root; see Cmd
 	// environment of the command and of sendmail, before the KRUND_ variables are added
@@ -98,6 +99,9 @@ func mailText(to []string, m Message) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "To: %s\n", oneLine(strings.Join(to, ", ")))
 	fmt.Fprintf(&b, "Subject: %s\n", mime.QEncoding.Encode("utf-8", oneLine(subject)))
+	if m.ID != "" {
+		fmt.Fprintf(&b, "Message-ID: <%s@krund.invalid>\n", oneLine(m.ID))
+	}
 	b.WriteString("Auto-Submitted: auto-generated\nMIME-Version: 1.0\n" +
 		"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n\n")
 	b.WriteString(strings.TrimRight(m.Text, "\n"))
@@ -110,7 +114,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 func (n Notifier) runCommand(ctx context.Context, m Message) error {
 	env := append(append([]string{}, n.Environ...),
 		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host,
-		"KRUND_SUBJECT="+m.Subject)
+		"KRUND_SUBJECT="+m.Subject, "KRUND_ID="+m.ID)
 	if _, err := Run(ctx, Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n",
 		Timeout: deadline, Trust: n.Trust}); err != nil {
 		return fmt.Errorf("notify command: %w", err)
@@ -121,7 +125,7 @@ func (n Notifier) runCommand(ctx context.Context, m Message) error {
 func (n Notifier) post(ctx context.Context, m Message) error {
 	body, err := json.Marshal(map[string]string{
 		"event": string(m.Event), "experiment": m.Experiment, "host": m.Host, "subject": m.Subject,
-		"text": m.Text,
+		"text": m.Text, "id": m.ID,
 	})
 	if err != nil {
 		return fmt.Errorf("notify webhook: %w", err)

@@ -15,8 +15,8 @@ import (
 )
 
 var message = Message{Event: Flagged, Experiment: "warmup", Host: "bencher3",
-	Subject: "nbody:C:default-c ended in an error",
-	Text:    "exit status 1\nlast words"}
+	Subject: "nbody:C:default-c ended in an error", ID: "one",
+	Text: "exit status 1\nlast words"}
 
 // notifyProgram writes an executable script into a temporary directory and returns its path and
 // that of a file for its traces.
@@ -40,6 +40,7 @@ func TestMail(t *testing.T) {
 	must.Do(t, n.Send(t.Context(), hostile, true))
 	text := must.Get(os.ReadFile(traces))(t)
 	m := must.Get(mail.ReadMessage(strings.NewReader(string(text))))(t, "not a mail", text)
+	must.Equal(t, m.Header.Get("Message-ID"), "<one@krund.invalid>")
 	must.Equal(t, m.Header.Get("To"), "a@example.org, b@example.org", "To")
 	must.Equal(t, m.Header.Get("Bcc"), "", "a subject added a header")
 	subject, err := new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject"))
@@ -74,7 +75,7 @@ func TestWebhook(t *testing.T) {
 	defer server.Close()
 	must.Do(t, (Notifier{Webhook: server.URL}).Send(t.Context(), message, true))
 	want := map[string]string{"event": "flagged", "experiment": "warmup", "host": "bencher3",
-		"subject": message.Subject, "text": message.Text}
+		"subject": message.Subject, "text": message.Text, "id": "one"}
 	for k, v := range want {
 		must.Equal(t, got[k], v)
 	}
