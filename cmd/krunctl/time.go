@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -284,21 +285,15 @@ func (a *app) time(ctx context.Context, args []string, o timeOptions) error {
 // printAnswer prints an answer, and returns errFound if something failed.
 func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 	stdout := false
+	markdown := func(w io.Writer) error { return console.Markdown(w, answer) }
 	for _, out := range []struct {
-		path string
-		text func() ([]byte, error)
-	}{
-		{o.markdown, func() ([]byte, error) { return []byte(console.Markdown(answer)), nil }},
-		{o.json, answer.HyperfineJSON}, {o.csv, answer.HyperfineCSV},
-	} {
+		path  string
+		write func(io.Writer) error
+	}{{o.markdown, markdown}, {o.json, answer.HyperfineJSON}, {o.csv, answer.HyperfineCSV}} {
 		if out.path == "" {
 			continue
 		}
-		text, err := out.text()
-		if err == nil {
-			err = a.toText(out.path, text)
-		}
-		if err != nil {
+		if err := a.toOutput(out.path, out.write); err != nil {
 			return err
 		}
 		stdout = stdout || isStdout(out.path)
@@ -310,7 +305,9 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 			return err
 		}
 	case o.format == "markdown":
-		a.print("%s", console.Markdown(answer))
+		if err := markdown(a.stdout); err != nil {
+			return err
+		}
 	default:
 		a.console().Answer(answer)
 	}

@@ -42,22 +42,6 @@ func sniffed(file io.Reader) (in *bufio.Reader, format string, err error) {
 	return in, format, nil
 }
 
-// readFile opens a file of results for read, and adds its name to the dataset and the errors.
-func readFile(
-	name string,
-	read func(durable.File) (*dataset.Dataset, error),
-) (d *dataset.Dataset, err error) {
-	if d, err = readNamed(name, "the results", read); err != nil {
-		return nil, err
-	}
-	nameOfCriterion(d, name)
-	if err := d.CheckKeys(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	d.Source = name
-	return d, nil
-}
-
 // FileOptions supply what a file lacks, and select what to read.
 type FileOptions struct {
 	VM, Variant, Uname string
@@ -68,7 +52,7 @@ type FileOptions struct {
 // ReadFile reads a file of results, which is recognized by its beginning. The error wraps
 // ErrUnknown for a file of another format.
 func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
-	return readFile(name, func(file durable.File) (*dataset.Dataset, error) {
+	d, err := readNamed(name, "the results", func(file durable.File) (*dataset.Dataset, error) {
 		info, err := file.Stat()
 		if err != nil {
 			return nil, err
@@ -84,6 +68,15 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 		}
 		return readTimes(in, format, o)
 	})
+	if err != nil {
+		return nil, err
+	}
+	nameOfCriterion(d, name)
+	if err := d.CheckKeys(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	d.Source = name
+	return d, nil
 }
 
 // readTimes reads a file of another tool. Values other than times are rejected: for operations per

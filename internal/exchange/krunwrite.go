@@ -25,18 +25,13 @@ import (
 // stored as the file's "config".
 func WriteKrunJSON(w io.Writer, d *dataset.Dataset, config string) error {
 	packer, err := bzip2.NewWriter(w, &bzip2.WriterConfig{Level: bzip2.BestCompression})
+	if err == nil {
+		k := krunWriter{b: bufio.NewWriterSize(packer, 1<<16)}
+		if err = k.file(d, config); err == nil {
+			err = errors.Join(k.b.Flush(), packer.Close())
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("write Krun results: %w", err)
-	}
-	b := bufio.NewWriterSize(packer, 1<<16)
-	k := krunWriter{b: b}
-	if err := k.file(d, config); err != nil {
-		return fmt.Errorf("write Krun results: %w", err)
-	}
-	if err := b.Flush(); err != nil {
-		return fmt.Errorf("write Krun results: %w", err)
-	}
-	if err := packer.Close(); err != nil {
 		return fmt.Errorf("write Krun results: %w", err)
 	}
 	return nil

@@ -58,7 +58,7 @@ func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
 			return nil, csvError(err)
 		}
 		line, _ := rows.FieldPos(0)
-		if len(row) < 3 || len(row) != len(header) && !crashed(row) {
+		if len(row) < 3 || len(row) != len(header) && strings.TrimSpace(row[2]) != crash {
 			return nil, fmt.Errorf("read CSV: %w: line %d has %d columns, the header %d", ErrFormat, line,
 				len(row), len(header))
 		}
@@ -110,8 +110,6 @@ func csvError(err error) error { return (&table{what: "CSV"}).unread(err) }
 
 // crash is the first value of an execution that crashed.
 const crash = "crash"
-
-func crashed(row []string) bool { return strings.TrimSpace(row[2]) == crash }
 
 // csvExecution parses the iterations of a row. An empty cell is a missing value, NaN, which the
 // analysis rejects with the number of the iteration; a row of empty cells is an execution that

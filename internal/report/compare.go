@@ -230,59 +230,59 @@ func adviceText(r *compare.Result) string {
 		"arms in blocks with the rule verdict of [stop], which may look at every block"
 }
 
-// layoutText is the share of the layout in the noise: of the one key, or the median of all keys
-// with the key in which it is largest; "" without a share.
-func layoutText(r *compare.Result) string {
-	var shares []float64
-	var largest *compare.Change
+// largestOf returns the key in which a share is largest, and a text that its own one completes:
+// with the median of all keys, if there are several. nil: no key has one.
+func largestOf(r *compare.Result, share func(*compare.Change) (v float64, ok bool)) (largest *compare.Change,
+	text string) {
+	var all []float64
 	for i := range r.Changes {
-		if c := &r.Changes[i]; c.Layout != nil {
-			shares = append(shares, c.Layout.Share)
-			if largest == nil || c.Layout.Share > largest.Layout.Share {
-				largest = c
+		if v, ok := share(&r.Changes[i]); ok {
+			if len(all) == 0 || v > slices.Max(all) {
+				largest = &r.Changes[i]
 			}
+			all = append(all, v)
 		}
 	}
+	if len(all) < 2 {
+		return largest, ""
+	}
+	return largest, fmt.Sprintf("%s in the median of %d keys, at most ",
+		compare.Percent(arith.SpreadOf(all).Median), len(all))
+}
+
+// layoutText is the share of the layout in the noise; "" without one.
+func layoutText(r *compare.Result) string {
+	largest, text := largestOf(r, func(c *compare.Change) (float64, bool) {
+		if c.Layout == nil {
+			return 0, false
+		}
+		return c.Layout.Share, true
+	})
 	if largest == nil {
 		return ""
 	}
 	l := largest.Layout
-	text := fmt.Sprintf("%s (%s to %s) in %s", compare.Percent(l.Share), compare.Percent(l.Low),
+	return fmt.Sprintf("share of the layout in memory in the variance between executions, which cancels "+
+		"within blocks: %s%s (%s to %s) in %s", text, compare.Percent(l.Share), compare.Percent(l.Low),
 		compare.Percent(l.High), largest.Key)
-	if len(shares) > 1 {
-		text = fmt.Sprintf("%s in the median of %d keys, at most %s",
-			compare.Percent(arith.SpreadOf(shares).Median), len(shares), text)
-	}
-	return "share of the layout in memory in the variance between executions, which cancels within blocks: " +
-		text
 }
 
-// machinesText is how much the machines of a shared experiment differ: in the one key, or the
-// median of all keys with the key in which they differ most; "" for one machine.
+// machinesText is how much the machines of a shared experiment differ; "" for one machine.
 func machinesText(r *compare.Result) string {
-	var spreads []float64
-	var largest *compare.Change
-	for i := range r.Changes {
-		if c := &r.Changes[i]; c.Machines != nil && !math.IsNaN(float64(c.Machines.Share)) {
-			spreads = append(spreads, float64(c.Machines.Spread))
-			if largest == nil || c.Machines.Spread > largest.Machines.Spread {
-				largest = c
-			}
+	largest, text := largestOf(r, func(c *compare.Change) (float64, bool) {
+		if c.Machines == nil || math.IsNaN(float64(c.Machines.Share)) {
+			return 0, false
 		}
-	}
+		return float64(c.Machines.Spread), true
+	})
 	if largest == nil {
 		return ""
 	}
 	m := largest.Machines
-	text := fmt.Sprintf("%s in %s, %s of the variance between executions, p %s",
-		compare.Percent(float64(m.Spread)), largest.Key, compare.Percent(float64(m.Share)),
-		pText(m.Corrected))
-	if len(spreads) > 1 {
-		text = fmt.Sprintf("%s in the median of %d keys, at most %s",
-			compare.Percent(arith.SpreadOf(spreads).Median), len(spreads), text)
-	}
 	return fmt.Sprintf("difference between the slowest and the fastest of %d machines, which cancels, "+
-		"because the comparison is within machines: %s", m.Machines, text)
+		"because the comparison is within machines: %s%s in %s, %s of the variance between executions, p %s",
+		m.Machines, text, compare.Percent(float64(m.Spread)), largest.Key, compare.Percent(float64(m.Share)),
+		pText(m.Corrected))
 }
 
 // injectedText is the answer of a positive control.

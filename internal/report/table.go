@@ -52,6 +52,7 @@ func (c Column) Right() bool { return strings.HasPrefix(string(c), ">") }
 // Cell is text, or a list of classes, or a thumbnail.
 type Cell struct {
 	Text      string
+	Code      bool                                                // Text is a command
 	Class     func(symbol func(classify.PairClass) string) string // nil: Text
 	Histogram *Thumbnail
 }
@@ -225,8 +226,11 @@ func (t *Table) markdown() string {
 	for _, row := range t.Rows {
 		for _, c := range row {
 			text := escapeMarkdown(c.plainText())
-			if c.Class != nil {
+			switch {
+			case c.Class != nil:
 				text = escapeMarkdown(c.Class(unicodeSymbol))
+			case c.Code:
+				text = "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(c.plainText()) + "`"
 			}
 			b.WriteString("| " + text + " ")
 		}

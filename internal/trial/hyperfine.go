@@ -1,9 +1,9 @@
 package trial
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -30,9 +30,9 @@ type hyperfineResult struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// HyperfineJSON returns the results as hyperfine's --export-json writes them. A command that is too
-// short to tell, or failed, has no times.
-func (a Answer) HyperfineJSON() ([]byte, error) {
+// HyperfineJSON writes the results as hyperfine's --export-json does. A command that is too short
+// to tell, or failed, has no times.
+func (a Answer) HyperfineJSON(w io.Writer) error {
 	out := struct {
 		Results []hyperfineResult `json:"results"`
 	}{[]hyperfineResult{}}
@@ -48,13 +48,14 @@ func (a Answer) HyperfineJSON() ([]byte, error) {
 		}
 		out.Results = append(out.Results, h)
 	}
-	text, err := json.MarshalIndent(out, "", "  ")
-	return append(text, '\n'), err
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
 }
 
-// HyperfineCSV returns the results as hyperfine's --export-csv writes them, in seconds. What is
-// not known is empty.
-func (a Answer) HyperfineCSV() ([]byte, error) {
+// HyperfineCSV writes the results as hyperfine's --export-csv does, in seconds. What is not known
+// is empty.
+func (a Answer) HyperfineCSV(w io.Writer) error {
 	head := strings.Split("command,mean,stddev,median,user,system,min,max", ",")
 	var names []string
 	for _, r := range a.Subjects {
@@ -65,11 +66,7 @@ func (a Answer) HyperfineCSV() ([]byte, error) {
 			}
 		}
 	}
-	var b bytes.Buffer
-	out := display.NewCSV(&b)
-	if err := out.Write(head); err != nil {
-		return nil, err
-	}
+	rows := [][]string{head}
 	for _, r := range a.Subjects {
 		cells := []string{r.Text}
 		for _, v := range []*float64{(*float64)(&r.Mean), (*float64)(&r.SD), (*float64)(&r.Median), r.User,
@@ -82,19 +79,14 @@ func (a Answer) HyperfineCSV() ([]byte, error) {
 		}
 		for _, name := range names {
 			cell := ""
-			for _, v := range r.Values {
-				if v.Name == name {
-					cell = v.Value
-				}
+			if i := slices.IndexFunc(r.Values, func(v Value) bool { return v.Name == name }); i >= 0 {
+				cell = r.Values[i].Value
 			}
 			cells = append(cells, cell)
 		}
-		if err := out.Write(cells); err != nil {
-			return nil, err
-		}
+		rows = append(rows, cells)
 	}
-	err := out.Flush()
-	return b.Bytes(), err
+	return display.NewCSV(w).WriteAll(rows)
 }
 
 // Sort orders the subjects by their mean and the comparisons by their ratio, or leaves both in the

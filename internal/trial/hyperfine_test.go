@@ -30,14 +30,16 @@ func TestHyperfineFiles(t *testing.T) {
 	a := must.Get(AnswerOf(p, d))(t)
 	must.Be(t, a.Base == "ref" && a.Fastest != "ref" && len(a.Compared) == 4 && a.Compared[0].Ratio > 1.9 &&
 		a.Compared[1].Ratio < 0.81 && a.Compared[1].Told, a.Base, a.Compared)
-	back := must.Get(exchange.ReadHyperfine(bytes.NewReader(must.Get(a.HyperfineJSON())(t)),
-		exchange.ImportOptions{}))(t)
+	var json, table bytes.Buffer
+	must.Do(t, a.HyperfineJSON(&json))
+	must.Do(t, a.HyperfineCSV(&table))
+	back := must.Get(exchange.ReadHyperfine(&json, exchange.ImportOptions{}))(t)
 	must.Need(t, len(back.Pairs) == 5 && len(back.Pairs[1].Executions) == 400, len(back.Pairs), "pairs")
 	failed := slices.IndexFunc(back.Pairs[1].Executions, func(e dataset.Execution) bool {
 		return e.Outcome == results.Error
 	})
 	must.Be(t, failed == 39 && back.Pairs[1].Executions[39].Reasons[0] == "exit status 3", failed)
-	csv := strings.Split(string(must.Get(a.HyperfineCSV())(t)), "\n")
+	csv := strings.Split(table.String(), "\n")
 	must.Equal(t, csv[0], "command,mean,stddev,median,user,system,min,max,parameter_n")
 	must.Be(t, strings.HasPrefix(csv[2], "first 1,0.") && strings.HasSuffix(csv[2], ",1") &&
 		strings.HasSuffix(csv[1], ","), csv)

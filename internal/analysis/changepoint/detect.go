@@ -78,7 +78,10 @@ func Detect(series []float64, o Options) (*Segmentation, error) {
 	if err != nil {
 		return nil, err
 	}
-	penalty, err := p.penalty(o)
+	penalty, err := o.Penalty.penalty(p.n, o.Cost)
+	if o.Penalty.kind == crops {
+		penalty, err = p.kneePenalty()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +134,6 @@ func newCost(series []float64, o Options) (cost, error) {
 		return &meanCost{sums: s, perLength: o.Penalty.kind == mbic}, nil
 	}
 	return &normalCost{sums: s, floor: floor, perLength: o.Penalty.kind == mbic}, nil
-}
-
-// penalty returns the penalty of a changepoint under o. CROPS finds it by running PELT.
-func (p *problem) penalty(o Options) (float64, error) {
-	if o.Penalty.kind == crops {
-		return p.kneePenalty()
-	}
-	return o.Penalty.penalty(p.n, o.Cost)
 }
 
 func (p *problem) solve(penalty float64) *solution {

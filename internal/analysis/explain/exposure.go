@@ -3,6 +3,8 @@ package explain
 import (
 	"math"
 	"slices"
+
+	"krund/internal/analysis/arith"
 )
 
 const (
@@ -109,12 +111,7 @@ func (s *source) outlierTests(runs []*run) []*test {
 		}
 		present.amounts = append(present.amounts, newExposure(a.count, r.n, true))
 		extraordinary.amounts = append(extraordinary.amounts, newExposure(amount, r.n, false))
-		for _, v := range a.count {
-			if v > 0 {
-				with++
-			}
-		}
-		of += r.n
+		with, of = with+positive(a.count), of+r.n
 	}
 	switch share := float64(with) / float64(of); {
 	case with == 0:
@@ -125,6 +122,14 @@ func (s *source) outlierTests(runs []*run) []*test {
 		return []*test{present}
 	}
 	return []*test{present, extraordinary}
+}
+
+// positive is how many values are positive.
+func positive(values []float64) (n int) {
+	for _, v := range values {
+		n += arith.One(v > 0)
+	}
+	return n
 }
 
 // exposed is probe for outliers.

@@ -100,12 +100,7 @@ func (s *source) nearMarks(runs []*run) [][]float64 {
 				s.runs[e].mark(marks[e], i)
 			}
 		}
-		for _, m := range marks[e] {
-			if m > 0 {
-				with++
-			}
-		}
-		of += r.n
+		with, of = with+positive(marks[e]), of+r.n
 	}
 	if float64(with) >= usual*float64(of) {
 		return nil

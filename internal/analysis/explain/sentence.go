@@ -111,7 +111,11 @@ func duration(ns float64) string {
 func (s *study) statementText(i int) string {
 	st := &s.out.Statements[i]
 	of := fmt.Sprintf("%d of %d", st.Hits, st.Targets)
-	if st.Targets < s.total(st.Target) {
+	total := 0
+	for _, r := range s.runs {
+		total += len(r.targets[st.Target])
+	}
+	if st.Targets < total {
 		of = fmt.Sprintf("%d of the other %d", st.Hits, st.Targets)
 	}
 	if st.SameBursts {
@@ -134,14 +138,6 @@ func (s *study) statementText(i int) string {
 
 // things names the evidence in the plural.
 func (c *Candidate) things() string { return c.Cause.trait().many + called(c.Name) }
-
-func (s *study) total(t Target) int {
-	n := 0
-	for _, r := range s.runs {
-		n += len(r.targets[t])
-	}
-	return n
-}
 
 // outlierPhrase completes "3 of 5 outliers ...".
 func outlierPhrase(c *Candidate) string {

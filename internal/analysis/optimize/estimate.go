@@ -266,12 +266,7 @@ func (r *resampler) t(published bool) (t float64, ok bool) {
 
 func (r *resampler) constant() bool {
 	first := r.sorted[r.ranks[0]]
-	for _, k := range r.ranks[1:] {
-		if r.sorted[k] != first {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.ranks, func(k int32) bool { return r.sorted[k] != first })
 }
 
 func finite(v float64) float64 {

@@ -76,8 +76,7 @@ func (s search) choice(at Position) Choice {
 }
 
 func (s search) estimate(at Position, need needs) Estimate {
-	values := s.benchmark.values(at, s.o.Instances)
-	return s.estimateOf(values, at, need)
+	return s.estimateOf(s.benchmark.values(at, s.o.Instances), at, need)
 }
 
 func (s search) estimateOf(values []float64, at Position, need needs) Estimate {
@@ -90,8 +89,7 @@ func (s search) estimateOf(values []float64, at Position, need needs) Estimate {
 // longer than the first stable one are not evaluated. any reports whether there was a candidate.
 // full is the full average.
 func (s search) least(full float64) (found *candidate, any bool) {
-	list := s.candidates()
-	best := math.Inf(1)
+	list, best := s.candidates(), math.Inf(1)
 	for _, group := range byTime(list) {
 		for i := range group {
 			v, average := s.value(group[i].at)
@@ -149,8 +147,7 @@ func (s search) hopeless(x []float64) bool {
 	}
 	n := float64(len(x))
 	if s.o.Metric == RCIW3 && !s.o.Published {
-		sorted := slices.Clone(x)
-		slices.Sort(sorted)
+		sorted := slices.Sorted(slices.Values(x))
 		reach := normal995 * math.Sqrt(n) / 2 / far // ranks
 		low, high := sorted[int(math.Ceil(n/2-reach))], sorted[int(math.Floor(n/2+reach))]
 		return s.normal() && (high-low)/arith.Median(sorted) > s.o.Threshold

@@ -15,7 +15,7 @@ package outlier
 import (
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"krund/internal/analysis/arith"
 	"krund/internal/display"
@@ -107,10 +107,8 @@ func (w *window) percentile(cursor int, pc float64) float64 {
 }
 
 func checkFinite(series []float64) error {
-	for i, v := range series {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("iteration %d is %v: %w", i+1, v, ErrNotFinite)
-		}
+	if i := slices.IndexFunc(series, func(v float64) bool { return v-v != 0 }); i >= 0 {
+		return fmt.Errorf("iteration %d is %v: %w", i+1, series[i], ErrNotFinite)
 	}
 	return nil
 }

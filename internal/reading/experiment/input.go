@@ -381,12 +381,10 @@ func (r Reader) Analyzed(arg, keys string, rules *warmup.Parameters) (Input, *wa
 
 // HasArm reports an arm that the data lack.
 func HasArm(d *dataset.Dataset, name string) error {
-	for i := range d.Pairs {
-		if d.Pairs[i].Key.Arm == name {
-			return nil
-		}
-	}
-	if len(d.Arms) == 0 {
+	switch {
+	case slices.ContainsFunc(d.Pairs, func(p dataset.Pair) bool { return p.Key.Arm == name }):
+		return nil
+	case len(d.Arms) == 0:
 		return fmt.Errorf("there is no arm %q; the experiment has no arms", name)
 	}
 	return fmt.Errorf("there is no execution of arm %q", name)

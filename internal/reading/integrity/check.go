@@ -246,8 +246,8 @@ func (c *check) twice(h *history) {
 // unreadable reports whether err is an error of the file system, which says nothing about the
 // contents of the file.
 func unreadable(err error) bool {
-	var path *fs.PathError
-	return errors.As(err, &path)
+	_, ok := errors.AsType[*fs.PathError](err)
+	return ok
 }
 
 // Names of files in the directory.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"krund/internal/display"
@@ -62,14 +63,8 @@ func (m *mending) step(what string, do func() error) error {
 }
 
 func (m *mending) has(codes ...Code) bool {
-	for _, p := range m.report.Problems {
-		for _, c := range codes {
-			if p.Code == c {
-				return true
-			}
-		}
-	}
-	return false
+	is := func(d Defect) bool { return slices.Contains(codes, d.Code) }
+	return slices.ContainsFunc(m.report.Problems, is)
 }
 
 // hash returns the hash of the configuration with which the experiment was started, or "" if

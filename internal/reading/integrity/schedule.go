@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"krund/internal/display"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
@@ -260,23 +261,14 @@ func describe(c Code, slot schedule.Slot, h *history) string {
 	}
 }
 
-func attempts(n int) string {
-	if n == 1 {
-		return "1 attempt"
-	}
-	return fmt.Sprintf("%d attempts", n)
-}
+func attempts(n int) string { return display.Count(n, "attempt") }
 
 // strays reports records of slots that the schedule does not have.
 func (c *check) strays(slots int) {
-	var found []int
-	for index := range c.slots {
-		if index >= slots {
-			found = append(found, index)
+	for _, index := range slices.Sorted(maps.Keys(c.slots)) {
+		if index < slots {
+			continue
 		}
-	}
-	slices.Sort(found)
-	for _, index := range found {
 		for _, r := range c.slots[index].Records {
 			c.report.record(RecordStray, r.Name, fmt.Sprintf("the schedule has %d slots", slots),
 				"move records of other experiments out of the directory")

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 	"krund/internal/experiment/config"
+	"krund/internal/report"
 	"krund/internal/trial"
 )
 
@@ -298,8 +300,8 @@ func plot(values []float64, levels []rune) string {
 	return string(line)
 }
 
-// Markdown returns the table that hyperfine's users know.
-func Markdown(answer trial.Answer) string {
+// Markdown writes the table that hyperfine's users know.
+func Markdown(w io.Writer, answer trial.Answer) error {
 	least := math.Inf(1)
 	for _, r := range answer.Subjects {
 		if m := float64(r.Mean); m < least {
@@ -312,24 +314,23 @@ func Markdown(answer trial.Answer) string {
 	for _, v := range answer.Compared {
 		relative[v.Name] = plusMinus(v.Ratio, (float64(v.High)-float64(v.Low))/2)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "| Command | Mean [%s] | Min [%[1]s] | Max [%[1]s] | Relative | Series |\n", unit.Name())
-	b.WriteString("|:---|---:|---:|---:|---:|:---|\n")
+	of := " [" + unit.Name() + "]"
+	t := report.Table{Columns: []report.Column{"Command", report.Column(">Mean" + of),
+		report.Column(">Min" + of), report.Column(">Max" + of), ">Relative", "Series"}}
 	for _, r := range answer.Subjects {
-		text := strings.NewReplacer("|", `\|`, "`", "'").Replace(display.Terminal(r.Text))
+		mean := number(r.Mean)
+		if !math.IsNaN(float64(r.SD)) {
+			mean += " ± " + number(r.SD)
+		}
+		row := []report.Cell{{Text: r.Text, Code: true}, {Text: mean}, {Text: number(r.Min)},
+			{Text: number(r.Max)}, {Text: relative[r.Name]}, {Text: series(r)}}
 		switch {
 		case r.TooShort:
-			fmt.Fprintf(&b, "| `%s` | too short to tell | | | | |\n", text)
+			row = []report.Cell{row[0], {Text: "too short to tell"}, {}, {}, {}, {}}
 		case len(r.Times) == 0:
-			fmt.Fprintf(&b, "| `%s` | failed | | | | |\n", text)
-		default:
-			mean := number(r.Mean)
-			if !math.IsNaN(float64(r.SD)) {
-				mean += " ± " + number(r.SD)
-			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", text, mean, number(r.Min), number(r.Max),
-				relative[r.Name], series(r))
+			row = []report.Cell{row[0], {Text: "failed"}, {}, {}, {}, {}}
 		}
+		t.Rows = append(t.Rows, row)
 	}
-	return b.String()
+	return t.Write(w, report.Markdown)
 }
