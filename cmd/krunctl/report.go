@@ -128,12 +128,12 @@ func (a *app) report(arg, keys, output string) error {
 
 // reportInput reads an experiment or a file of results with its analysis and, for experiments of
 // krund, the facts in their records. keys is the text of --key.
-func (a *app) reportInput(arg, keys string) (report.Input, error) {
+func (a *app) reportInput(arg, keys string) (report.Material, error) {
 	in, doc, err := a.reader(runtime.NumCPU()).Analyzed(arg, keys, nil)
 	if err != nil {
-		return report.Input{}, err
+		return report.Material{}, err
 	}
-	input := report.Input{Document: doc, Data: in.Data, Version: display.Version()}
+	input := report.Material{Document: doc, Data: in.Data, Version: display.Version()}
 	facts, err := report.FactsOf(a.fsys, in, arg, a.talk)
 	if err != nil || facts == nil {
 		return input, err

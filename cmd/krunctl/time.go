@@ -311,7 +311,7 @@ func (a *app) printAnswer(answer trial.Answer, o timeOptions) error {
 	default:
 		a.console().Answer(answer)
 	}
-	failed := func(r trial.Result) bool { return r.Failed > 0 }
+	failed := func(r trial.Timing) bool { return r.Failed > 0 }
 	if slices.ContainsFunc(answer.Subjects, failed) {
 		return errFound
 	}

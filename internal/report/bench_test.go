@@ -15,7 +15,7 @@ import (
 
 // study makes up an experiment of the study's size: keys times 30 executions of 2,000 iterations,
 // each key with the same values.
-func study(b *testing.B, keys int) Input {
+func study(b *testing.B, keys int) Material {
 	b.Helper()
 	one := &dataset.Dataset{}
 	for seed := range uint64(30) {
@@ -28,7 +28,7 @@ func study(b *testing.B, keys int) Input {
 	p := warmup.Default(classify.Paper)
 	p.Resamples = 1000
 	doc := must.Get(warmup.Analyze(one, p, warmup.Options{Workers: 2}))(b)
-	in := Input{Document: doc, Data: &dataset.Dataset{}}
+	in := Material{Document: doc, Data: &dataset.Dataset{}}
 	pair := doc.Pairs[0]
 	doc.Pairs = nil
 	for i := range keys {

@@ -84,7 +84,7 @@ func reportOnDisk(t *testing.T) string {
 		facts.Add(throttledRun(d.Pairs[1].Key, i+1))
 	}
 	dir := t.TempDir()
-	must.Get(Site(disk(dir), Input{Document: analysed(t, d), Data: d, Facts: facts}))(t)
+	must.Get(Site(disk(dir), Material{Document: analysed(t, d), Data: d, Facts: facts}))(t)
 	return dir
 }
 

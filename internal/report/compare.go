@@ -29,12 +29,12 @@ func CompareTable(r *compare.Result) Table {
 		Caption: compareCaption(r),
 		Label:   "tab:compare",
 		Narrow:  compareWidth,
-		Columns: []Column{"Key", "Verdict", ">After/before", ">Before", ">Detectable", ">p", "Class"},
+		Columns: []Head{"Key", "Verdict", ">After/before", ">Before", ">Detectable", ">p", "Class"},
 	}
 	if r.NullArm != nil {
 		t.Columns = append(t.Columns, ">Null arm")
 	}
-	t.Columns = append(t.Columns, Column(fmt.Sprintf(">First %d, after/before", r.FirstIterations)))
+	t.Columns = append(t.Columns, Head(fmt.Sprintf(">First %d, after/before", r.FirstIterations)))
 	for i := range r.Changes {
 		t.Rows = append(t.Rows, compareRow(r, &r.Changes[i]))
 	}

@@ -158,7 +158,7 @@ func TestArmsOfReport(t *testing.T) {
 	d := sample()
 	r := comparison()
 	r.Before.Arm, r.After.Arm = "base", "new"
-	out := write(t, Input{Document: analysed(t, d), Data: d, Comparisons: []*compare.Result{r}})
+	out := write(t, Material{Document: analysed(t, d), Data: d, Comparisons: []*compare.Result{r}})
 	index := string(out["index.html"].text)
 	must.Contain(t, index, `<a href="compare-new.html">base → new</a>: new_1.krun@new is 20.0 % slower`,
 		"the front page lacks")
@@ -178,7 +178,7 @@ func TestGroupsOfReport(t *testing.T) {
 	for i, at := range [][2]string{{"PyPy", "fasta"}, {"PyPy", "nbody"}, {"<i>", "fasta"}} {
 		r.Changes[i].Level, r.Changes[i].Row = at[0], at[1]
 	}
-	out := write(t, Input{Document: analysed(t, d), Data: d, Groups: []*compare.Result{r}})
+	out := write(t, Material{Document: analysed(t, d), Data: d, Groups: []*compare.Result{r}})
 	index := strings.Join(strings.Fields(string(out["index.html"].text)), " ")
 	for _, want := range []string{"Compared by vm", `<th scope="col" class="n">&lt;i&gt;</th>`,
 		"PyPy is 20.0 % slower than C in 1 of 2 benchmarks, is 10.0 % faster in 1", "▼", "▲",

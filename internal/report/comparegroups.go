@@ -36,7 +36,7 @@ func Grouped(c compare.Choice, o compare.Options, sides []compare.Side, facts []
 }
 
 // Compare fills in Comparisons and Groups.
-func (in *Input) Compare() error {
+func (in *Material) Compare() error {
 	compared := func(c compare.Choice) (*compare.Result, error) {
 		side := compare.Side{Doc: in.Document, Data: in.Data}
 		r, err := Grouped(c, compare.Options{}, []compare.Side{side}, []*Facts{in.Facts})
@@ -76,10 +76,10 @@ func groupTable(r *compare.Result) Table {
 	t := Table{
 		First: programsText(r), Answers: compareAnswers(r), Label: "tab:groups", Narrow: compareWidth,
 		Caption: groupCaption(r),
-		Columns: []Column{Column(rowNoun(g)), Column(">" + g.Base)},
+		Columns: []Head{Head(rowNoun(g)), Head(">" + g.Base)},
 	}
 	for _, level := range g.Levels {
-		t.Columns = append(t.Columns, Column(">"+level))
+		t.Columns = append(t.Columns, Head(">"+level))
 	}
 	for _, row := range groupRows(r) {
 		cells := []Cell{{Text: row.Name}, {Text: row.Base}}

@@ -60,7 +60,7 @@ func TestMachineEffect(t *testing.T) {
 			d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, e)
 		}
 		doc := analysed(t, d)
-		index := string(write(t, Input{Document: doc, Data: d})["index.html"].text)
+		index := string(write(t, Material{Document: doc, Data: d})["index.html"].text)
 		var text bytes.Buffer
 		MachineText(&text, compare.LevelsOf(d, doc, MachineConfidence, MachineKeys))
 		if machines == 1 {

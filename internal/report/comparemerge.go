@@ -26,7 +26,7 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	changed := slices.DeleteFunc(ByVerdict(r), func(c compare.Change) bool {
 		return c.Verdict == compare.Same || c.Verdict == compare.CannotTell
 	})
-	short := Table{Columns: []Column{"Verdict", "Key", ">Before", ">Change", ">p", "Class"}}
+	short := Table{Columns: []Head{"Verdict", "Key", ">Before", ">Change", ">p", "Class"}}
 	for i := range changed {
 		v := newCompareView(r, &changed[i])
 		row := []Cell{{Text: v.Sign + " " + v.Verdict}, {Text: v.Key}, {Text: v.Before}, {Text: v.Change},

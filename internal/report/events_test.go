@@ -117,7 +117,7 @@ func TestWatcherOnThePage(t *testing.T) {
 	}
 	d.Stopped = []dataset.Stopped{{Keys: []string{d.Pairs[1].Key.String()}, Executions: 3,
 		Reason: "<b>equal</b>"}}
-	out := write(t, Input{Document: analysed(t, d), Data: d, Facts: facts})
+	out := write(t, Material{Document: analysed(t, d), Data: d, Facts: facts})
 	page := string(out["keys/k0001.html"].text)
 	for _, want := range []string{"after a restart of the hardware", "after a restart of the kernel (kexec)",
 		"after a soft reboot", "iteration 2: the watcher saw the end of warm-up (cv)",

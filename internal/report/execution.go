@@ -29,7 +29,7 @@ type executionView struct {
 
 // explainedExecution returns the explanation of an execution's outliers and changepoints; nil:
 // there is none.
-func (in *Input) explainedExecution(pair int, a *warmup.Execution) *explain.ExecutionFindings {
+func (in *Material) explainedExecution(pair int, a *warmup.Execution) *explain.ExecutionFindings {
 	k := in.explained(pair)
 	if k == nil || len(k.Sources) == 0 || a.Status != warmup.Analysed {
 		return nil
@@ -57,7 +57,7 @@ const (
 )
 
 // view prepares an execution.
-func (in *Input) view(pair, execution int) (executionView, error) {
+func (in *Material) view(pair, execution int) (executionView, error) {
 	p := &in.Document.Pairs[pair]
 	a := &p.Executions[execution]
 	data := &in.Data.Pairs[pair].Executions[execution]
@@ -127,7 +127,7 @@ func (s *site) execution(i, e int) (executionView, error) {
 // Figures prepares the plots of the executions with these numbers, all if there are none, with the
 // named columns beside their values: see Panels. An execution without iterations has none. lacks
 // are the names of the columns that none of them has.
-func (in *Input) Figures(executions []int, names []string, most int) (list []Drawing, lacks []string,
+func (in *Material) Figures(executions []int, names []string, most int) (list []Drawing, lacks []string,
 	err error) {
 	drawn := map[string]bool{UserColumns: true, "": true}
 	for i := range in.Document.Pairs {
@@ -153,7 +153,7 @@ func (in *Input) Figures(executions []int, names []string, most int) (list []Dra
 	return list, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return drawn[name] }), nil
 }
 
-func (in *Input) figure(pair int, v *executionView) *Figure {
+func (in *Material) figure(pair int, v *executionView) *Figure {
 	title := fmt.Sprintf("%s, execution %s", in.Document.Pairs[pair].Key, v.Label)
 	return &Figure{Title: title, Column: in.Document.Parameters.Column, Run: v.Run,
 		Unit: v.Run.axis(display.UnitOf(in.Document.Unit))}

@@ -76,7 +76,7 @@ func ReadFacts(r *results.Reader, pattern *key.Pattern) (*Facts, error) {
 
 // AddRecords adds the facts, and makes the report read the other columns and the events when they
 // are written, because all of them together may not fit into memory.
-func (in *Input) AddRecords(facts *Facts, r *results.Reader) {
+func (in *Material) AddRecords(facts *Facts, r *results.Reader) {
 	in.Facts = facts
 	names := make([][]results.Name, len(in.Data.Pairs)) // of each pair, in the order of the dataset
 	for i, pair := range in.Data.Pairs {

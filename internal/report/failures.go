@@ -8,8 +8,8 @@ import (
 	"krund/internal/display"
 )
 
-// Failure is a reason why executions were not analyzed.
-type Failure struct {
+// Reason is why executions were not analyzed.
+type Reason struct {
 	Reason string
 	Count  int         // executions
 	Keys   []FailedKey // each once, in the order of the document
@@ -29,7 +29,7 @@ const (
 
 // failures groups the executions that failed, or whose values cannot be used, by reason, the most
 // frequent first. Executions that were run again, and those that are only too short, have warnings.
-func (in *Input) failures() (list []Failure, total int) {
+func (in *Material) failures() (list []Reason, total int) {
 	at := map[string]int{}
 	for i := range in.Document.Pairs {
 		p := &in.Document.Pairs[i]
@@ -43,14 +43,14 @@ func (in *Input) failures() (list []Failure, total int) {
 			if !ok {
 				n = len(list)
 				at[reason] = n
-				list = append(list, Failure{Reason: reason})
+				list = append(list, Reason{Reason: reason})
 			}
 			list[n].add(FailedKey{i, p.Key, 1})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
+	slices.SortStableFunc(list, func(a, b Reason) int { return cmp.Compare(b.Count, a.Count) })
 	if len(list) > mostReasons {
-		rest := Failure{Reason: display.Count(len(list)-mostReasons+1, "other reason")}
+		rest := Reason{Reason: display.Count(len(list)-mostReasons+1, "other reason")}
 		for _, f := range list[mostReasons-1:] {
 			for _, k := range f.Keys {
 				rest.add(k)
@@ -61,7 +61,7 @@ func (in *Input) failures() (list []Failure, total int) {
 	return list, total
 }
 
-func (f *Failure) add(k FailedKey) {
+func (f *Reason) add(k FailedKey) {
 	f.Count += k.Count
 	if i := slices.IndexFunc(f.Keys, func(of FailedKey) bool { return of.Index == k.Index }); i >= 0 {
 		f.Keys[i].Count += k.Count
@@ -72,7 +72,7 @@ func (f *Failure) add(k FailedKey) {
 
 // failure returns the reason why an execution failed: the first one, after its outcome; "" if it
 // did not.
-func (in *Input) failure(pair, execution int) string {
+func (in *Material) failure(pair, execution int) string {
 	e := &in.Document.Pairs[pair].Executions[execution]
 	const rerun = "rerun"
 	reason := e.Problem

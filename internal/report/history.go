@@ -17,7 +17,7 @@ import (
 
 // EventsTable lists what happened, the newest last; what made it is its caption.
 func EventsTable(h *history.History) Table {
-	t := Table{Caption: historyHeadline(h), Columns: []Column{"what", "since", "keys", "change", "why"}}
+	t := Table{Caption: historyHeadline(h), Columns: []Head{"what", "since", "keys", "change", "why"}}
 	for i := range h.Events {
 		e := &h.Events[i]
 		what := fmt.Sprintf("#%d %s", i+1, e.Verdict)
@@ -169,7 +169,7 @@ func historyHeadline(h *history.History) string {
 // HistoryTable lists the changes of all keys, and what would have been found in each. base is the
 // unit of the values.
 func HistoryTable(h *history.History, base string) Table {
-	t := Table{Columns: []Column{"key", ">change", ">from", ">to", "culprit", "found with", ">would show",
+	t := Table{Columns: []Head{"key", ">change", ">from", ">to", "culprit", "found with", ">would show",
 		"note"}}
 	for i := range h.Keys {
 		k := &h.Keys[i]

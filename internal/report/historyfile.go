@@ -75,7 +75,7 @@ func WriteInjected(w io.Writer, r *history.Injected, format string) error {
 	if format == "json" {
 		return writeJSON(w, r)
 	}
-	t := Table{Columns: []Column{"within", ">found", ">places"}}
+	t := Table{Columns: []Head{"within", ">found", ">places"}}
 	found := "in no key were enough versions measured to try it"
 	for _, x := range r.Within {
 		share := "-"

@@ -13,7 +13,7 @@ import (
 
 // indexPage is the data of index.html.
 type indexPage struct {
-	Input
+	Material
 	Title       string
 	Iterations  string // number in every execution; "" if they differ
 	When        string
@@ -22,7 +22,7 @@ type indexPage struct {
 	Rows        []Row
 	Shares      []ClassRow
 	Why         []whyRow
-	Failures    []Failure
+	Failures    []Reason
 	Failed      int // executions
 	Weaknesses  []Weakness
 	Chart       string // file of the chart of all keys in plots/; "": there is none
@@ -66,7 +66,7 @@ func machineViews(doc *warmup.Document, facts *Facts) []machineView {
 func (s *site) index() error {
 	doc, facts := s.in.Document, s.in.Facts
 	p := indexPage{
-		Input: s.in, Title: cmp.Or(doc.Source.Experiment, doc.Source.Name, "Results"),
+		Material: s.in, Title: cmp.Or(doc.Source.Experiment, doc.Source.Name, "Results"),
 		Iterations: iterations(doc), When: facts.when(), On: machineViews(doc, facts),
 		Confidence: percentText(doc.Parameters.Confidence),
 		Rows:       Rows(doc), Shares: ClassRows(doc), Weaknesses: weaknesses(doc, facts),

@@ -13,7 +13,7 @@ const chartFile = "keys.svg"
 
 // keyChart draws the keys side by side: the median of each key's executions with their 5th and 95th
 // percentile, the keys of a benchmark next to each other. nil: fewer than two keys have values.
-func (in *Input) keyChart() *Forest {
+func (in *Material) keyChart() *Forest {
 	doc, unit := in.Document, display.UnitOf(in.Document.Unit)
 	short := shortNames(benchmarks(doc))
 	order := map[string]int{} // of benchmarks

@@ -14,7 +14,7 @@ func pageName(i int) string { return fmt.Sprintf("k%04d", i) }
 
 // pairPage is the data of pair.html.
 type pairPage struct {
-	Input
+	Material
 	Index      int
 	Name       string
 	Pair       *warmup.Pair
@@ -64,7 +64,7 @@ func (s *site) others(not int) (list []otherKey, more int) {
 
 func (s *site) pair(i int) error {
 	doc := s.in.Document
-	p := pairPage{Input: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i],
+	p := pairPage{Material: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i],
 		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i)}
 	p.Others, p.More = s.others(i)
 	for k := range s.in.Data.Stopped {

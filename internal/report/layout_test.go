@@ -53,7 +53,7 @@ func TestNarrowPages(t *testing.T) {
 	d := sample()
 	d.Pairs[0].Key.Benchmark = "org.apache.commons." + strings.Repeat("verylong", 12) + ".FastMath.sin"
 	dir := t.TempDir()
-	must.Get(Site(disk(dir), Input{Document: analysed(t, d), Data: d}))(t)
+	must.Get(Site(disk(dir), Material{Document: analysed(t, d), Data: d}))(t)
 	comparePageFile(t, dir)
 	frames := ""
 	for _, page := range []string{"index.html", "keys/k0000.html", "keys/k0006.html", "ab.html"} {

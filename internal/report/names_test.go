@@ -28,7 +28,7 @@ func TestShortNames(t *testing.T) {
 // that are only too short are not failures.
 func TestFailures(t *testing.T) {
 	d := sample()
-	in := Input{Document: analysed(t, d), Data: d}
+	in := Material{Document: analysed(t, d), Data: d}
 	list, total := in.failures()
 	if total != 1 || len(list) != 1 ||
 		list[0].Reason != "error: signal SIGSEGV" || list[0].Keys[0].Index != 8 {

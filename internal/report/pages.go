@@ -42,7 +42,7 @@ var reportDirectories = []string{".", "assets", "data", "keys", "plots"}
 
 // WriteSite writes a report into a directory. It replaces an existing report when the new one is
 // complete: files that only the old one has are removed, and nothing else.
-func WriteSite(fsys durable.FS, dir string, in Input) (Size, error) {
+func WriteSite(fsys durable.FS, dir string, in Material) (Size, error) {
 	if err := mayWrite(fsys, dir); err != nil {
 		return Size{}, err
 	}

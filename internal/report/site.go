@@ -16,8 +16,8 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Input is the input of a report.
-type Input struct {
+// Material is what a report is made of.
+type Material struct {
 	Document *warmup.Document
 	Data     *dataset.Dataset // the same pairs and executions
 	Facts    *Facts           // nil: the data did not come from records of krund
@@ -33,8 +33,8 @@ type Input struct {
 	Explanation *explain.Document
 }
 
-// Directory receives the files of a report. Names are relative, with slashes.
-type Directory interface {
+// Output receives the files of a report. Names are relative, with slashes.
+type Output interface {
 	Create(name string) (io.WriteCloser, error)
 }
 
@@ -49,7 +49,7 @@ var ErrMismatch = errors.New("the analysis is of other data; remove it, and run 
 
 // Site writes a report: index.html, a page per key in keys/, the values in data/, static plots in
 // plots/ and the scripts in assets/. It needs no network and no server.
-func Site(out Directory, in Input) (Size, error) {
+func Site(out Output, in Material) (Size, error) {
 	s := site{in: in, out: out}
 	if err := s.check(); err != nil {
 		return s.size, err
@@ -90,8 +90,8 @@ func comparisonFile(r *compare.Result) string { return "compare-" + r.After.Arm 
 const mostPages = 10_000
 
 type site struct {
-	in    Input
-	out   Directory
+	in    Material
+	out   Output
 	pages *template.Template
 	size  Size
 }

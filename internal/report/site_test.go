@@ -19,7 +19,7 @@ import (
 	"krund/rig/must"
 )
 
-func write(t *testing.T, in Input) pages {
+func write(t *testing.T, in Material) pages {
 	t.Helper()
 	out := pages{}
 	size := must.Get(Site(out, in))(t)
@@ -34,7 +34,7 @@ func write(t *testing.T, in Input) pages {
 // TestSite: every page is there, links lead to pages, and hostile text stays text.
 func TestSite(t *testing.T) {
 	d := sample()
-	out := write(t, Input{Document: analysed(t, d), Data: d})
+	out := write(t, Material{Document: analysed(t, d), Data: d})
 	for i := range d.Pairs {
 		for _, name := range []string{"keys/%s.html", "data/%s.js"} {
 			if _, ok := out[fmt.Sprintf(name, pageName(i))]; !ok {
@@ -69,7 +69,7 @@ func TestData(t *testing.T) {
 		dataset.Column{Name: "gc", Unit: "ns", Core: dataset.NoCore,
 			Ints: slices.Repeat([]int64{dataset.MissingInt}, 400)})
 	doc := analysed(t, d)
-	out := write(t, Input{Document: doc, Data: d})
+	out := write(t, Material{Document: doc, Data: d})
 	var got struct {
 		Unit       string
 		Executions []struct {
@@ -137,7 +137,7 @@ func TestSmallAndLargeSites(t *testing.T) {
 		{"100 cores", cores, "1 analyzed execution of", 14},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out := write(t, Input{Document: analysed(t, c.data), Data: c.data})
+			out := write(t, Material{Document: analysed(t, c.data), Data: c.data})
 			must.Be(t, strings.Contains(string(out["index.html"].text), c.index) && len(out) == c.files,
 				len(out), "files; the front page lacks", c.index, out["index.html"].text)
 		})
@@ -158,7 +158,7 @@ func TestSitesOfManyKeys(t *testing.T) {
 		return d
 	}
 	size := func(d *dataset.Dataset) int64 {
-		size := must.Get(Site(pages{}, Input{Document: analysed(t, d), Data: d}))(t)
+		size := must.Get(Site(pages{}, Material{Document: analysed(t, d), Data: d}))(t)
 		return size.Bytes
 	}
 	const few = 150
@@ -166,13 +166,13 @@ func TestSitesOfManyKeys(t *testing.T) {
 		t.Errorf("%d keys have %d bytes, %d have %d", 2*few, a, 8*few, b)
 	}
 	d := many(few)
-	s := site{in: Input{Document: analysed(t, d), Data: d}}
+	s := site{in: Material{Document: analysed(t, d), Data: d}}
 	if list, more := s.others(3); list[0].Index != few+3 || list[1].Index != 0 || list[4].Index != 4 ||
 		len(list) != mostOthers || more != 2*few-1-mostOthers {
 		t.Errorf("%d others, %d more: %+v", len(list), more, list[:5])
 	}
 	d.Pairs = make([]dataset.Pair, mostPages+1)
-	if _, err := Site(pages{}, Input{Document: &warmup.Document{Pairs: make([]warmup.Pair, mostPages+1)},
+	if _, err := Site(pages{}, Material{Document: &warmup.Document{Pairs: make([]warmup.Pair, mostPages+1)},
 		Data: d}); err == nil || !strings.Contains(err.Error(), "10001 keys") {
 		t.Error(err)
 	}
@@ -184,7 +184,7 @@ func TestSiteRefusesOtherData(t *testing.T) {
 	other := sample()
 	other.Pairs[2].Executions = other.Pairs[2].Executions[1:]
 	for _, data := range []*dataset.Dataset{other, {}} {
-		_, err := Site(pages{}, Input{Document: doc, Data: data})
+		_, err := Site(pages{}, Material{Document: doc, Data: data})
 		must.Fail(t, err, ErrMismatch)
 	}
 }
@@ -209,7 +209,7 @@ func (failing) Close() error              { return nil }
 
 func TestSiteReportsFailedWrites(t *testing.T) {
 	d := sample()
-	in := Input{Document: analysed(t, d), Data: d}
+	in := Material{Document: analysed(t, d), Data: d}
 	files := len(write(t, in))
 	for k := range files {
 		_, err := Site(&full{k}, in)

@@ -34,20 +34,20 @@ type Table struct {
 	Caption string
 	Narrow  int    // columns of a terminal that the text fits; 0: any
 	Label   string // of LaTeX
-	Columns []Column
+	Columns []Head
 	Rows    [][]Cell
 	Notes   []string // notes below: what weakens the results, and what signs mean
 	Shown   int      // notes of the text, which counts the others; 0: all
 }
 
-// Column is the head of a column. ">" before it makes the column flush right, as numbers are.
-type Column string
+// Head is that of a column. ">" before it makes the column flush right, as numbers are.
+type Head string
 
 // Name is the head without its mark.
-func (c Column) Name() string { return strings.TrimPrefix(string(c), ">") }
+func (c Head) Name() string { return strings.TrimPrefix(string(c), ">") }
 
 // Right reports whether the column is flush right.
-func (c Column) Right() bool { return strings.HasPrefix(string(c), ">") }
+func (c Head) Right() bool { return strings.HasPrefix(string(c), ">") }
 
 // Cell is text, or a list of classes, or a thumbnail.
 type Cell struct {
@@ -76,9 +76,9 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
 			len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
 		Label: "tab:warmup",
-		Columns: []Column{
+		Columns: []Head{
 			"Benchmark", "VM", "Variant", ">Executions", "Class", ">Steady iter (#)", "", ">Steady time",
-			Column(">S" + performanceHead(doc.Parameters)[1:]), "", ">Median", ">Mean",
+			Head(">S" + performanceHead(doc.Parameters)[1:]), "", ">Median", ">Mean",
 		},
 	}
 	for _, r := range Rows(doc) {
@@ -102,7 +102,7 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 func ShareTable(doc *warmup.Document) Table {
 	t := Table{
 		Caption: "Classes of " + doc.Source.Name, Label: "tab:classes",
-		Columns: []Column{"", "Class", ">Keys", ">", ">Executions", ">"},
+		Columns: []Head{"", "Class", ">Keys", ">", ">Executions", ">"},
 	}
 	pairs, executions := classified(doc)
 	for _, s := range ClassRows(doc) {

@@ -117,7 +117,7 @@ func TestNumbers(t *testing.T) {
 
 // TestWideCells: a key of 300 characters does not make a table of text unreadable.
 func TestWideCells(t *testing.T) {
-	table := Table{Columns: []Column{"Key", ">Mean"},
+	table := Table{Columns: []Head{"Key", ">Mean"},
 		Rows: [][]Cell{{{Text: "first" + strings.Repeat("x", 290) + "last"}, {Text: "1 ms"}}}}
 	for line := range strings.Lines(table.text()) {
 		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > widest+len("  1 ms") {

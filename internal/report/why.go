@@ -32,7 +32,7 @@ type whySteady struct {
 }
 
 // why returns the explanation of a key; nil if there is none, or nothing to explain it with.
-func (in *Input) why(pair int) *whyView {
+func (in *Material) why(pair int) *whyView {
 	k := in.explained(pair)
 	if k == nil || len(k.Sources) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (in *Input) why(pair int) *whyView {
 }
 
 // explained returns the explanation of a key; nil if there is none.
-func (in *Input) explained(pair int) *explain.Key {
+func (in *Material) explained(pair int) *explain.Key {
 	if in.Explanation == nil || pair >= len(in.Explanation.Keys) {
 		return nil
 	}
@@ -91,7 +91,7 @@ type whyRow struct {
 }
 
 // whyRows lists the keys that have evidence.
-func (in *Input) whyRows(rows []Row) []whyRow {
+func (in *Material) whyRows(rows []Row) []whyRow {
 	var list []whyRow
 	for i := range rows {
 		k := in.explained(i)

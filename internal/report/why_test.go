@@ -52,15 +52,15 @@ func eventful(n, perIteration int) *dataset.Dataset {
 	return d
 }
 
-func explainedInput(t *testing.T, d *dataset.Dataset) Input {
+func explainedInput(t *testing.T, d *dataset.Dataset) Material {
 	t.Helper()
-	in := Input{Document: analysed(t, d), Data: d}
+	in := Material{Document: analysed(t, d), Data: d}
 	in.Explanation = explanation(t, in)
 	return in
 }
 
 // explanation explains all keys of an input.
-func explanation(t testing.TB, in Input) *explain.Document {
+func explanation(t testing.TB, in Material) *explain.Document {
 	t.Helper()
 	why := must.Get(explain.Explain(in.Data.Info, in.Document, explain.Default(), 2,
 		func(pair, execution int) (dataset.Execution, error) {
@@ -140,7 +140,7 @@ func TestWhyWithoutScripts(t *testing.T) {
 	}
 	must.Be(t, !strings.Contains(page, "<script>alert"), "a name of an event is code")
 	d := eventful(400, 0)
-	plain := string(write(t, Input{Document: analysed(t, d), Data: d})["keys/k0000.html"].text)
+	plain := string(write(t, Material{Document: analysed(t, d), Data: d})["keys/k0000.html"].text)
 	must.Be(t, !strings.Contains(plain, "Why it changed"), "there is an explanation without one")
 }
 

@@ -27,7 +27,7 @@ type Answer struct {
 	// what the commands and benchmark files found when they ran
 	Environment Environment `json:"environment"`
 
-	Subjects []Result `json:"subjects"` // in the order of the arguments
+	Subjects []Timing `json:"subjects"` // in the order of the arguments
 	Fastest  string   `json:"fastest"`  // name of the subject with the lowest level; "" with fewer than two
 	// name of the second copy of the base, which shows what chance and the machine do; "": none
 	Null     string   `json:"null"`
@@ -60,8 +60,8 @@ type Estimate struct {
 	High warmup.Real `json:"high"`
 }
 
-// Result is what is known about one subject.
-type Result struct {
+// Timing is what is known about one subject.
+type Timing struct {
 	Name       string  `json:"name"`
 	Text       string  `json:"text"`
 	Values     []Value `json:"parameters"`
@@ -122,7 +122,7 @@ const confidence = 0.95
 // AnswerOf computes the answer from the experiment of a plan.
 func AnswerOf(p Plan, d *dataset.Dataset) (Answer, error) {
 	a := Answer{Format: Format, Machine: d.Machine, Confidence: confidence, Environment: p.environment(),
-		Subjects: []Result{}, Compared: []Versus{}, Warnings: []string{}}
+		Subjects: []Timing{}, Compared: []Versus{}, Warnings: []string{}}
 	var alone []dataset.Execution // the shell
 	if p.Calibrate != nil {
 		alone = find(d, shellKey())
@@ -188,9 +188,9 @@ func mean(executions []dataset.Execution, column string) float64 {
 
 // resultOf analyzes one subject.
 func resultOf(s Subject, executions []dataset.Execution, shell *Shell,
-	alone []dataset.Execution) (Result, error) {
+	alone []dataset.Execution) (Timing, error) {
 	none := warmup.Real(math.NaN())
-	r := Result{Name: s.Name, Text: s.Text, Values: append([]Value{}, s.Values...), Command: s.IsCommand(),
+	r := Timing{Name: s.Name, Text: s.Text, Values: append([]Value{}, s.Values...), Command: s.IsCommand(),
 		Times: []float64{}, ExitCodes: []int{}, Memory: []int64{}, Warnings: []string{},
 		Executions: len(executions), Level: estimate(nil),
 		Mean: none, SD: none, Median: none, Min: none, Max: none}
@@ -222,7 +222,7 @@ func resultOf(s Subject, executions []dataset.Execution, shell *Shell,
 
 // command analyzes the runs of a whole command: they are one series, because each run is a process
 // of its own.
-func (r *Result) command(good []dataset.Execution, shell *Shell) error {
+func (r *Timing) command(good []dataset.Execution, shell *Shell) error {
 	var series []float64
 	for i := range good {
 		values, _ := good[i].Values(dataset.Wall)
@@ -274,7 +274,7 @@ func (s *Shell) hides(series []float64) bool {
 const fewestSeries = 30
 
 // benchmark analyzes the iterations of a benchmark file.
-func (r *Result) benchmark(good []dataset.Execution) error {
+func (r *Timing) benchmark(good []dataset.Execution) error {
 	side, err := analyze(good)
 	if err != nil {
 		return err
@@ -320,7 +320,7 @@ func analyze(executions []dataset.Execution) (compare.Side, error) {
 }
 
 // describe fills in the numbers about all runs.
-func (r *Result) describe(values []float64) {
+func (r *Timing) describe(values []float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	mean, squares := sum(values)/float64(len(values)), 0.0
 	for _, v := range values {
@@ -336,7 +336,7 @@ func (r *Result) describe(values []float64) {
 
 // usage fills in what the runner for commands says about each run, without what the shell uses
 // alone.
-func (r *Result) usage(good, shell []dataset.Execution) {
+func (r *Timing) usage(good, shell []dataset.Execution) {
 	user := max(0, mean(good, "user")-mean(shell, "user"))
 	system := max(0, mean(good, "system")-mean(shell, "system"))
 	r.User, r.System = &user, &system

@@ -73,7 +73,7 @@ func (a *Answer) compare(p Plan) error {
 }
 
 // versus compares a subject with the fastest.
-func (r *Result) versus(fastest Result, level float64) (Versus, error) {
+func (r *Timing) versus(fastest Timing, level float64) (Versus, error) {
 	v := Versus{Name: r.Name, Ratio: float64(r.Level.Mean / fastest.Level.Mean), Low: warmup.Real(math.NaN()),
 		High: warmup.Real(math.NaN())}
 	var sides [2]compare.Side
@@ -103,7 +103,7 @@ func (v *Versus) judge() {
 
 // anytime compares a subject with the fastest by the sequential test: on the differences of the
 // logarithms in the rounds, with the probability alpha of being wrong at any look.
-func (r *Result) anytime(fastest Result, alpha float64) Versus {
+func (r *Timing) anytime(fastest Timing, alpha float64) Versus {
 	nan := warmup.Real(math.NaN())
 	v := Versus{Name: r.Name, Ratio: float64(r.Level.Mean / fastest.Level.Mean), Low: nan, High: nan}
 	var differences []float64
@@ -123,7 +123,7 @@ func (r *Result) anytime(fastest Result, alpha float64) Versus {
 
 // measured returns the executions to compare. Each run of a command is a process of its own, so
 // the level of an execution is the mean of its runs, and not of the last of them.
-func (r *Result) measured() []dataset.Execution {
+func (r *Timing) measured() []dataset.Execution {
 	if !r.Command {
 		return r.good
 	}
@@ -206,12 +206,12 @@ func (a *Answer) warn() {
 	}
 }
 
-func (r *Result) add(format string, args ...any) {
+func (r *Timing) add(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
 // warnClass explains a class that is not that of a program with one speed.
-func (r *Result) warnClass() {
+func (r *Timing) warnClass() {
 	switch {
 	case r.Command && r.Class == classify.PairClass(classify.NoSteadyState):
 		r.add("its times did not become steady: the mean describes no state of it")
@@ -226,7 +226,7 @@ func (r *Result) warnClass() {
 	}
 }
 
-func (r *Result) warnCommand(shell bool) {
+func (r *Timing) warnCommand(shell bool) {
 	if r.TooShort {
 		return
 	}

@@ -96,7 +96,7 @@ func (a *Answer) Sort(byMean bool) {
 		return cmp.Or(arith.One(math.IsNaN(x))-arith.One(math.IsNaN(y)), cmp.Compare(x, y))
 	}
 	if byMean {
-		slices.SortStableFunc(a.Subjects, func(x, y Result) int {
+		slices.SortStableFunc(a.Subjects, func(x, y Timing) int {
 			return less(float64(x.Mean), float64(y.Mean))
 		})
 		slices.SortStableFunc(a.Compared, func(x, y Versus) int { return less(x.Ratio, y.Ratio) })

@@ -456,7 +456,7 @@ func TestAnswerOfUnsteady(t *testing.T) {
 		t.Errorf("mean %g, class %s, warnings %q", got.Mean, got.Class, got.Warnings)
 	}
 	// what is steady in every execution, but slower at the end in some, has another reason
-	slower := Result{Class: classify.BadInconsistent}
+	slower := Timing{Class: classify.BadInconsistent}
 	if slower.warnClass(); len(slower.Warnings) != 1 ||
 		slower.Warnings[0] != "it became slower in some executions" {
 		t.Errorf("%q", slower.Warnings)

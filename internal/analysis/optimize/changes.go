@@ -35,9 +35,8 @@ func Change(before, after Summary, limit float64) Direction {
 	return Unchanged
 }
 
-// Pair is the result of a benchmark with the full and with the reduced
-// configuration.
-type Pair struct{ Full, Reduced Summary }
+// Both is the result of a benchmark with the full and with the reduced configuration.
+type Both struct{ Full, Reduced Summary }
 
 // Changed is a benchmark whose result changed.
 type Changed struct {
@@ -73,7 +72,7 @@ func rate(wrong, right int) float64 {
 
 // Compare finds changes beyond limit in the benchmarks of both versions. With slowdowns, only
 // increases count.
-func Compare(before, after map[string]Pair, limit float64, slowdowns bool) Comparison {
+func Compare(before, after map[string]Both, limit float64, slowdowns bool) Comparison {
 	var names []string
 	for name := range before {
 		if _, both := after[name]; both {
@@ -154,7 +153,7 @@ func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]
 	for i := range results {
 		chosen[results[i].Name] = results[i].Minimal.At
 	}
-	pairs := make([]map[string]Pair, len(versions))
+	pairs := make([]map[string]Both, len(versions))
 	for i, v := range versions {
 		if err := v.Check(); err != nil {
 			return nil, err
@@ -175,8 +174,8 @@ func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]
 }
 
 // pairsOf estimates the benchmarks of a version with both configurations.
-func pairsOf(v *Suite, chosen map[string]Position, o Options) map[string]Pair {
-	list := make([]Pair, len(v.Benchmarks))
+func pairsOf(v *Suite, chosen map[string]Position, o Options) map[string]Both {
+	list := make([]Both, len(v.Benchmarks))
 	each(len(list), o.Workers, nil, func(i int) {
 		s := newSearch(v, i, o)
 		at, ok := chosen[s.benchmark.Name]
@@ -185,9 +184,9 @@ func pairsOf(v *Suite, chosen map[string]Position, o Options) map[string]Pair {
 		}
 		need := o.Metric.interval()
 		full, reduced := s.estimate(s.benchmark.Full, need), s.estimate(at, need)
-		list[i] = Pair{full.Summary(o.Metric), reduced.Summary(o.Metric)}
+		list[i] = Both{full.Summary(o.Metric), reduced.Summary(o.Metric)}
 	})
-	pairs := map[string]Pair{}
+	pairs := map[string]Both{}
 	for i, p := range list {
 		name := v.Benchmarks[i].Name
 		if _, ok := chosen[name]; ok && p.Full.known() && p.Reduced.known() {

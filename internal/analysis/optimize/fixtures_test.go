@@ -323,7 +323,7 @@ func TestChanges(t *testing.T) {
 	compared := 0
 	for project, strategies := range doc.Projects {
 		for strategy, c := range strategies {
-			pairs := map[string]map[string]optimize.Pair{}
+			pairs := map[string]map[string]optimize.Both{}
 			for version, in := range c.Inputs {
 				pairs[version] = pairsOf(in["full"], in["min"])
 			}
@@ -346,14 +346,14 @@ func TestChanges(t *testing.T) {
 	t.Logf("%d comparisons of versions agree", compared)
 }
 
-func pairsOf(full, reduced map[string][]any) map[string]optimize.Pair {
-	pairs := map[string]optimize.Pair{}
+func pairsOf(full, reduced map[string][]any) map[string]optimize.Both {
+	pairs := map[string]optimize.Both{}
 	of := func(v []any) optimize.Summary {
 		return optimize.Summary{Average: v[0].(float64), Low: v[1].(float64), High: v[2].(float64)}
 	}
 	for name, v := range full {
 		if r, both := reduced[name]; both {
-			pairs[name] = optimize.Pair{Full: of(v), Reduced: of(r)}
+			pairs[name] = optimize.Both{Full: of(v), Reduced: of(r)}
 		}
 	}
 	return pairs

@@ -313,11 +313,11 @@ func TestChange(t *testing.T) {
 
 func TestCompare(t *testing.T) {
 	at := func(v float64) Summary { return Summary{v, v, v} }
-	before := map[string]Pair{}
-	after := map[string]Pair{"new": {}}
+	before := map[string]Both{}
+	after := map[string]Both{"new": {}}
 	for name, v := range map[string][2]float64{"tp": {110, 110}, "fn": {110, 100}, "fp": {100, 110},
 		"tn": {100, 100}, "down": {90, 90}} {
-		before[name], after[name] = Pair{at(100), at(100)}, Pair{at(v[0]), at(v[1])}
+		before[name], after[name] = Both{at(100), at(100)}, Both{at(v[0]), at(v[1])}
 	}
 	two, one := Compare(before, after, DefaultChange, false), Compare(before, after, DefaultChange, true)
 	if two.Benchmarks != 5 || two.TP != 2 || two.FN != 1 || two.FP != 1 || two.TN != 1 || two.FPR != 0.5 ||

@@ -58,7 +58,7 @@ func realReport(t *testing.T) string {
 		Confidence: compare.DefaultConfidence, Margin: compare.DefaultMargin,
 		FirstIterations: compare.DefaultFirstIterations}))(t)
 	dir := t.TempDir()
-	must.Get(report.Site(onDisk(dir), report.Input{Document: doc, Data: d,
+	must.Get(report.Site(onDisk(dir), report.Material{Document: doc, Data: d,
 		Comparisons: []*compare.Result{r}}))(t)
 	return dir
 }

@@ -11,9 +11,9 @@ import (
 	"krund/internal/experiment/results"
 )
 
-// Record is a record with whether it counts: only the first completed record of each slot counts,
+// Counted is a record with whether it counts: only the first completed record of each slot counts,
 // if it is of the same programs as the latest one of its key.
-type Record struct {
+type Counted struct {
 	results.Record
 	Counts bool
 }
@@ -79,8 +79,8 @@ func also(first, second string) string {
 const mostUnknown = 500
 
 // All yields all records. It can be iterated more than once.
-func (r *Records) All() iter.Seq[Record] {
-	return func(yield func(Record) bool) {
+func (r *Records) All() iter.Seq[Counted] {
+	return func(yield func(Counted) bool) {
 		completed := -1 // slot of the last completed record
 		r.Damaged = 0
 		leaveOut := func(err error) { r.Damaged++; r.leaveOut(err) }
@@ -93,7 +93,7 @@ func (r *Records) All() iter.Seq[Record] {
 				completed = rec.Slot
 				counts = !r.others[results.Name{Slot: rec.Slot, Attempt: rec.Attempt}]
 			}
-			if !yield(Record{rec, counts}) {
+			if !yield(Counted{rec, counts}) {
 				return
 			}
 		}
@@ -102,13 +102,13 @@ func (r *Records) All() iter.Seq[Record] {
 
 // Counting yields the records that count. It can be iterated more than once.
 func (r *Records) Counting() iter.Seq[results.Record] {
-	return r.where(func(r Record) bool { return r.Counts })
+	return r.where(func(r Counted) bool { return r.Counts })
 }
 
-// Whole yields all records without the fields that Record adds. It can be iterated more than once.
-func (r *Records) Whole() iter.Seq[results.Record] { return r.where(func(Record) bool { return true }) }
+// Whole yields all records without the field that Counted adds. It can be iterated more than once.
+func (r *Records) Whole() iter.Seq[results.Record] { return r.where(func(Counted) bool { return true }) }
 
-func (r *Records) where(wanted func(Record) bool) iter.Seq[results.Record] {
+func (r *Records) where(wanted func(Counted) bool) iter.Seq[results.Record] {
 	return func(yield func(results.Record) bool) {
 		for rec := range r.All() {
 			if wanted(rec) && !yield(rec.Record) {

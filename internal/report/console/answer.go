@@ -39,7 +39,7 @@ func (out *Console) Answer(answer trial.Answer) {
 			out.print("%s\n", s.warning("  ", w))
 		}
 	}
-	if answer.Shell != nil && slices.ContainsFunc(answer.Subjects, func(r trial.Result) bool {
+	if answer.Shell != nil && slices.ContainsFunc(answer.Subjects, func(r trial.Timing) bool {
 		return r.Command && len(r.Times) > 0
 	}) {
 		out.print("%sThe start of the shell, %s, is subtracted.%s\n", s.dim,
@@ -76,7 +76,7 @@ func tooShort(answer trial.Answer) string {
 // plusMinusMeans says what ± is in an answer; "" if there is none.
 func plusMinusMeans(answer trial.Answer) string {
 	var means []string
-	if slices.ContainsFunc(answer.Subjects, func(r trial.Result) bool {
+	if slices.ContainsFunc(answer.Subjects, func(r trial.Timing) bool {
 		return !r.TooShort && len(r.Times) > 0 && !math.IsNaN(float64(r.SD))
 	}) {
 		means = append(means, "after a time: the standard deviation")
@@ -103,7 +103,7 @@ func clean(e trial.Environment) string {
 		"no core files, no set-user-ID programs, and for root the highest priority."
 }
 
-func (out *Console) printResult(r trial.Result, s style) {
+func (out *Console) printResult(r trial.Timing, s style) {
 	unit := seconds(float64(r.Mean))
 	time := func(v warmup.Real) string { return unit.Value(float64(v)) }
 	line, used := "  "+time(r.Mean), ""
@@ -123,7 +123,7 @@ func (out *Console) printResult(r trial.Result, s style) {
 }
 
 // series describes the series of a subject: "300 runs, steady, 3 outliers".
-func series(r trial.Result) string {
+func series(r trial.Timing) string {
 	what := "run"
 	if !r.Command {
 		what = "iteration"
@@ -143,7 +143,7 @@ func series(r trial.Result) string {
 }
 
 // stateOf describes the class of a series in a word or two.
-func stateOf(r trial.Result) string {
+func stateOf(r trial.Timing) string {
 	what := "run"
 	if !r.Command {
 		what = "iteration"
@@ -163,7 +163,7 @@ func stateOf(r trial.Result) string {
 
 // sentences are the answer: one for each comparison.
 func sentences(answer trial.Answer) []string {
-	results := map[string]trial.Result{}
+	results := map[string]trial.Timing{}
 	for _, r := range answer.Subjects {
 		results[r.Name] = r
 	}
@@ -202,7 +202,7 @@ func sentences(answer trial.Answer) []string {
 }
 
 // revisions are the answer about revisions: one sentence for each, then what the null arm shows.
-func revisions(answer trial.Answer, results map[string]trial.Result) (lines []string) {
+func revisions(answer trial.Answer, results map[string]trial.Timing) (lines []string) {
 	base, null := results[answer.Base].Text, ""
 	for _, v := range answer.Compared {
 		name, half := results[v.Name].Text, 100*(float64(v.High)-float64(v.Low))/2
@@ -244,7 +244,7 @@ func revisions(answer trial.Answer, results map[string]trial.Result) (lines []st
 }
 
 // remarks describes the two series of a comparison: "; both steady; 3 outliers".
-func remarks(x, y trial.Result) string {
+func remarks(x, y trial.Timing) string {
 	text := ""
 	switch a, b := stateOf(x), stateOf(y); {
 	case a == "" || b == "":
@@ -315,8 +315,8 @@ func Markdown(w io.Writer, answer trial.Answer) error {
 		relative[v.Name] = plusMinus(v.Ratio, (float64(v.High)-float64(v.Low))/2)
 	}
 	of := " [" + unit.Name() + "]"
-	t := report.Table{Columns: []report.Column{"Command", report.Column(">Mean" + of),
-		report.Column(">Min" + of), report.Column(">Max" + of), ">Relative", "Series"}}
+	t := report.Table{Columns: []report.Head{"Command", report.Head(">Mean" + of),
+		report.Head(">Min" + of), report.Head(">Max" + of), ">Relative", "Series"}}
 	for _, r := range answer.Subjects {
 		mean := number(r.Mean)
 		if !math.IsNaN(float64(r.SD)) {

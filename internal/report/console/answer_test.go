@@ -33,7 +33,7 @@ func TestPlot(t *testing.T) {
 
 func TestSentences(t *testing.T) {
 	flat, warm := classify.PairClass(classify.Flat), classify.PairClass(classify.Warmup)
-	answer := trial.Answer{Fastest: "b", Base: "b", Subjects: []trial.Result{
+	answer := trial.Answer{Fastest: "b", Base: "b", Subjects: []trial.Timing{
 		{Name: "a", Command: true, Class: flat, Outliers: 2},
 		{Name: "b", Command: true, Class: flat, Outliers: 1},
 		{Name: "c", Class: warm, Steady: 117}, {Name: "d", Class: classify.PairClass(classify.Slowdown)}},
@@ -56,7 +56,7 @@ func TestSentences(t *testing.T) {
 }
 
 func TestTimeMarkdown(t *testing.T) {
-	answer := trial.Answer{Fastest: "b", Base: "b", Subjects: []trial.Result{
+	answer := trial.Answer{Fastest: "b", Base: "b", Subjects: []trial.Timing{
 		{Name: "a", Text: "a | x", Command: true, Mean: 0.0131, SD: 0.0002, Min: 0.013, Max: 0.014,
 			Times: make([]float64, 3)},
 		{Name: "b", Text: "b", Command: true, Mean: 0.01, SD: warmup.Real(math.NaN()),
@@ -87,7 +87,7 @@ func TestTimeLines(t *testing.T) {
 	answer := trial.Answer{
 		Environment: trial.Environment{Of: "clean", Set: []string{"PATH=/bin", "TOKEN=secret"}},
 		Shell:       &trial.Shell{Estimate: trial.Estimate{Mean: 0.00098}, Slow: 0.0013},
-		Subjects: []trial.Result{
+		Subjects: []trial.Timing{
 			{Name: "a", Text: "a", Command: true, Runs: 2, Mean: 966.3e-6, SD: 2.211e-3, Min: 1e-6,
 				Max: 0.0312, User: &user, System: &system, Times: []float64{1, 2}},
 			{Name: "b", Text: "b", Command: true, Runs: 2, Mean: nan, SD: nan, Min: nan, Max: nan,

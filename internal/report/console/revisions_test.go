@@ -12,7 +12,7 @@ import (
 // TestRevisions: one sentence for each revision, with what would have been seen, and the null arm.
 func TestRevisions(t *testing.T) {
 	nan := warmup.Real(math.NaN())
-	answer := trial.Answer{Base: "a", Null: "n", Subjects: []trial.Result{{Name: "a", Text: "main"},
+	answer := trial.Answer{Base: "a", Null: "n", Subjects: []trial.Timing{{Name: "a", Text: "main"},
 		{Name: "n", Text: "main, a second copy"}, {Name: "b", Text: "HEAD"}}}
 	for _, test := range []struct {
 		null, change trial.Versus
