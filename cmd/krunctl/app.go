@@ -268,9 +268,7 @@ func arguments(low, high int, what string) cobra.PositionalArgs {
 		if len(args) >= low && len(args) <= high {
 			return nil
 		}
-		return usageError(
-			fmt.Errorf("%s needs %s, not %d arguments; see `%s --help`", c.Name(), what, len(args),
-				c.CommandPath()),
-		)
+		return usageError(fmt.Errorf("%s needs %s, not %d arguments; see `%s --help`", c.Name(), what,
+			len(args), c.CommandPath()))
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,13 +93,11 @@ EXAMPLES
 ` + exitHelp
 
 func requestCommand(a *app) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use: "request hold|resume|stop ID", Short: "Hold, resume or stop an experiment on a hub",
 		Long: requestHelp, Args: arguments(2, 2, "hold, resume or stop, and the experiment's id"),
 		RunE: func(c *cobra.Command, args []string) error {
-			switch args[0] {
-			case api.RequestHold, api.RequestResume, api.RequestStop:
-			default:
+			if !slices.Contains([]string{api.RequestHold, api.RequestResume, api.RequestStop}, args[0]) {
 				return usageError(fmt.Errorf("the request must be hold, resume or stop, not %q", args[0]))
 			}
 			client, err := a.hubClient()
@@ -108,7 +107,6 @@ func requestCommand(a *app) *cobra.Command {
 			return client.Request(c.Context(), args[1], args[0])
 		},
 	}
-	return c
 }
 
 const getHelp = `Get prints what a hub's page shows, as JSON: now, machines, machines/NAME, queue,

@@ -104,8 +104,8 @@ func (a *app) restoreFrom(
 // restores the machine and ends.
 func (a *app) lockAfterGuard(f experiment.Experiment) (*directory.Lock, error) {
 	lock, err := f.Lock(os.Getpid(), a.host)
-	var locked *directory.LockedError
-	if errors.As(err, &locked) && locked.Host == a.host && directory.IsGuard(locked.PID) {
+	if locked, ok := errors.AsType[*directory.LockedError](err); ok && locked.Host == a.host &&
+		directory.IsGuard(locked.PID) {
 		return f.LockWait(os.Getpid(), a.host)
 	}
 	return lock, err

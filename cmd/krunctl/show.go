@@ -139,11 +139,9 @@ func (a *app) record(args []string, o showOptions) error {
 	if err == nil {
 		rec, err = results.Decode(packed)
 	}
-	var where *fs.PathError
-	switch {
-	case errors.As(err, &where):
+	if _, unread := errors.AsType[*fs.PathError](err); unread {
 		return fmt.Errorf("read the record: %w", err)
-	case err != nil:
+	} else if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
 	if o.format == "json" {

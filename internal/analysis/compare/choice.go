@@ -307,10 +307,8 @@ func (g *Groups) choose(c Choice) error {
 
 // injected returns by which part the iterations of an arm were held.
 func (s Side) injected(arm string) float64 {
-	for _, a := range s.Data.Arms {
-		if a.Name == arm {
-			return a.Inject
-		}
+	if i := slices.IndexFunc(s.Data.Arms, func(a dataset.Arm) bool { return a.Name == arm }); i >= 0 {
+		return s.Data.Arms[i].Inject
 	}
 	return 0
 }

@@ -132,10 +132,8 @@ func (r *Result) programs() {
 	for _, p := range []struct{ side, text string }{{"before", r.Before.Programs},
 		{"after", r.After.Programs}} {
 		if p.text != "" && (p.side == "before" || p.text != r.Before.Programs) {
-			r.Warnings = append(
-				r.Warnings,
-				warmup.Warning{Code: warmup.WarnPrograms, Text: p.side + ": " + p.text},
-			)
+			r.Warnings = append(r.Warnings, warmup.Warning{Code: warmup.WarnPrograms,
+				Text: p.side + ": " + p.text})
 		}
 	}
 }

@@ -107,9 +107,8 @@ func (r *Result) see(g *Groups, o Options) error {
 			slices.Contains(g.Levels, a.Name) {
 			continue
 		}
-		var none *NoGroupsError
 		own, err := Choice{By: ByArm, Base: g.Base, Only: []string{a.Name}}.Groups(g.of...)
-		if errors.As(err, &none) {
+		if _, none := errors.AsType[*NoGroupsError](err); none {
 			continue // none of its executions was completed
 		}
 		var found *Result

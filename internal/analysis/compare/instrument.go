@@ -27,9 +27,14 @@ func (c *Change) instrumentsDiffer() string {
 
 // costs reports whether the sides are arms that only the level of instrumentation distinguishes.
 func costs(before, after Side) bool {
+	return armsSay(before, after, func(arm dataset.Arm) []string { return arm.CostOf })
+}
+
+// armsSay reports whether the sides are arms of which one lists the other.
+func armsSay(before, after Side, list func(dataset.Arm) []string) bool {
 	return before.Data == after.Data && slices.ContainsFunc(before.Data.Arms, func(arm dataset.Arm) bool {
-		return arm.Name == before.Arm && slices.Contains(arm.CostOf, after.Arm) ||
-			arm.Name == after.Arm && slices.Contains(arm.CostOf, before.Arm)
+		return arm.Name == before.Arm && slices.Contains(list(arm), after.Arm) ||
+			arm.Name == after.Arm && slices.Contains(list(arm), before.Arm)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"krund/internal/analysis/warmup"
 )
@@ -251,22 +252,13 @@ func (e *Effect) noise() float64 {
 
 func (r *Result) nullWarning(keys []string) warmup.Warning {
 	const named = 3
-	text := ""
-	for i, k := range keys[:min(named, len(keys))] {
-		if i > 0 {
-			text += ", "
-		}
-		text += k
-	}
+	list := strings.Join(keys[:min(named, len(keys))], ", ")
 	if more := len(keys) - named; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
+		list += fmt.Sprintf(" and %d more", more)
 	}
+	text := " in " + list + "; for these keys only changes beyond that difference are reported"
 	if r.NullArm.Unfit {
-		return warmup.Warning{Code: "null_arm",
-			Text: "the null arm, a copy of before, differs from it more " +
-				"than chance explains (" + text + "): this machine cannot support the verdicts"}
+		text = " more than chance explains (" + list + "): this machine cannot support the verdicts"
 	}
-	return warmup.Warning{Code: "null_arm", Text: "the null arm, a copy of before, differs from it in " +
-		text +
-		"; for these keys only changes beyond that difference are reported"}
+	return warmup.Warning{Code: "null_arm", Text: "the null arm, a copy of before, differs from it" + text}
 }

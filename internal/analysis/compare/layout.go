@@ -22,7 +22,7 @@ func (r *Result) layout(before, after Side, o Options) {
 					"only; measure with experiment.layout = \"random\", or aslr = 2", s.Data.Source)})
 		}
 	}
-	if before.Data == after.Data && alikeArms(before.Data.Arms, before.Arm, after.Arm) {
+	if armsSay(before, after, func(arm dataset.Arm) []string { return arm.Twins }) {
 		r.Warnings = append(r.Warnings, warmup.Warning{Code: "same_arms", Text: fmt.Sprintf(
 			"the files and settings of the arms %s and %s are the same, at least for some keys: a change "+
 				"there is noise", before.Arm, after.Arm)})
@@ -46,14 +46,6 @@ func (r *Result) layout(before, after Side, o Options) {
 			r.Changes[at].Layout = &s
 		}
 	}
-}
-
-// alikeArms reports whether one of two arms is a twin of the other.
-func alikeArms(arms []dataset.Arm, a, b string) bool {
-	return slices.ContainsFunc(arms, func(arm dataset.Arm) bool {
-		return arm.Name == a && slices.Contains(arm.Twins, b) ||
-			arm.Name == b && slices.Contains(arm.Twins, a)
-	})
 }
 
 // blocks returns the positive values of the executions with the same number, in the order of their

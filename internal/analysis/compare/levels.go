@@ -112,13 +112,8 @@ func MachineLevels(keys []KeyMachines, confidence float64, most int) Levels {
 		}
 	}
 	slices.SortStableFunc(l.Keys, func(a, b KeyLevels) int {
-		differs := func(k KeyLevels) float64 { // whether it differs
-			if k.Corrected <= 1-confidence {
-				return 1
-			}
-			return 0
-		}
-		return cmp.Or(cmp.Compare(differs(b), differs(a)), cmp.Compare(b.Spread, a.Spread))
+		differs := func(k KeyLevels) int { return arith.One(k.Corrected <= 1-confidence) }
+		return cmp.Or(differs(b)-differs(a), cmp.Compare(b.Spread, a.Spread))
 	})
 	l.Omitted = max(len(l.Keys)-most, 0)
 	l.Keys = l.Keys[:len(l.Keys)-l.Omitted]

@@ -3,7 +3,6 @@ package compare
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
@@ -26,8 +25,7 @@ func loopOf(pair *dataset.Pair) (l dataset.Loop, ok bool) {
 		for i, l := range all {
 			values[i] = of(l)
 		}
-		slices.Sort(values)
-		return arith.Median(values)
+		return arith.MedianOf(values)
 	}
 	return dataset.Loop{
 		Measured:   median(func(l *dataset.Loop) float64 { return l.Measured }),
