@@ -38,7 +38,10 @@ func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*Export, 
 			wanted[name] = true
 			if _, ok := at[idOf(c)]; !ok {
 				at[idOf(c)] = len(x.heads)
-				x.heads = append(x.heads, x.unused(c))
+				for slices.Contains(x.heads, name) { // of another kind
+					name = string(c.Kind) + "_" + name
+				}
+				x.heads = append(x.heads, name)
 			}
 		}
 	}
@@ -50,15 +53,6 @@ func NewLongExport(records iter.Seq[results.Record], o ExportOptions) (*Export, 
 	}
 	x.rows = func(r *results.Record, add func([]string) error) error { return x.iterations(r, at, add) }
 	return x, nil
-}
-
-// unused returns a name for c that no other column has.
-func (x *Export) unused(c results.Column) string {
-	name := c.Label()
-	for slices.Contains(x.heads, name) {
-		name = string(c.Kind) + "_" + name
-	}
-	return name
 }
 
 // iterations passes the rows of the long form to add; at is the index of each series in heads.

@@ -35,14 +35,9 @@ func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WarmupCS
 		if !seen {
 			x.order = append(x.order, g)
 		} else if before := rows[0]; len(before.values) != len(values) {
-			return nil, fmt.Errorf(
-				"slot %d has %s and slot %d has %d; warmup_stats requires the same number in all rows: "+
-					"choose keys with --key or a common part with --iterations",
-				before.slot,
-				display.Count(len(before.values), "iteration"),
-				rec.Slot,
-				len(values),
-			)
+			return nil, fmt.Errorf("slot %d has %s and slot %d has %d; warmup_stats requires the same "+
+				"number in all rows: choose keys with --key or a common part with --iterations", before.slot,
+				display.Count(len(before.values), "iteration"), rec.Slot, len(values))
 		}
 		groups[g] = append(rows, wideRow{key: rec.Key, pexec: rec.Pexec, slot: rec.Slot, values: values})
 	}

@@ -68,10 +68,6 @@ type jsonStream struct {
 	err error
 }
 
-func newJSONStream(r io.Reader) *jsonStream {
-	return &jsonStream{Decoder: json.NewDecoder(&pythonJSON{from: bufio.NewReaderSize(r, 1<<16)})}
-}
-
 func (s *jsonStream) fail(err error) {
 	if s.err == nil && err != nil {
 		if errors.Is(err, io.EOF) {

@@ -1,7 +1,9 @@
 package exchange
 
 import (
+	"bufio"
 	"compress/bzip2"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +43,7 @@ func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Krun results: %w", err)
 	}
-	s := newJSONStream(text)
+	s := &jsonStream{Decoder: json.NewDecoder(&pythonJSON{from: bufio.NewReaderSize(text, 1<<16)})}
 	f := krunFile{
 		counts: map[string]map[string][][]counts{},
 		flags:  map[string][]string{},

@@ -14,17 +14,13 @@ import (
 // that krund does not allow becomes "_". Names may be longer than krund's.
 func PlainName(s string) string {
 	s = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' &&
-			r <= '9', strings.ContainsRune("_-.+", r):
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-.+", r) {
 			return r
 		}
 		return '_'
 	}, s)
-	if s == "" {
-		return "_"
-	}
-	return s
+	return cmp.Or(s, "_")
 }
 
 // mostName limits the name of a benchmark, a VM, a variant or a column, in bytes. It may be a

@@ -19,10 +19,8 @@ type pyperfMetadata struct {
 }
 
 func (m pyperfMetadata) over(outer pyperfMetadata) pyperfMetadata {
-	return pyperfMetadata{
-		cmp.Or(m.Name, outer.Name), cmp.Or(m.Unit, outer.Unit), cmp.Or(m.Hostname,
-			outer.Hostname), cmp.Or(m.Implementation, outer.Implementation),
-	}
+	return pyperfMetadata{cmp.Or(m.Name, outer.Name), cmp.Or(m.Unit, outer.Unit),
+		cmp.Or(m.Hostname, outer.Hostname), cmp.Or(m.Implementation, outer.Implementation)}
 }
 
 type pyperfFile struct {

@@ -136,18 +136,15 @@ func classesText(doc *warmup.Document) string {
 
 // totalsText prints the number of keys and executions in each class.
 func totalsText(w io.Writer, doc *warmup.Document) {
-	classified := 0
-	for _, n := range doc.Totals.Pairs {
-		classified += n
-	}
-	if classified == 0 {
+	keys, executions := classified(doc)
+	if keys == 0 {
 		return
 	}
 	var rows [][]string
 	for _, c := range classes {
-		row := []string{c.Symbol() + " " + string(c), shareCell(doc.Totals.Pairs[c], classified), ""}
+		row := []string{c.Symbol() + " " + string(c), shareCell(doc.Totals.Pairs[c], keys), ""}
 		if c != classify.GoodInconsistent && c != classify.BadInconsistent {
-			row[2] = shareCell(doc.Totals.Executions.Of(classify.Class(c)), doc.Totals.Executions.Total())
+			row[2] = shareCell(doc.Totals.Executions.Of(classify.Class(c)), executions)
 		}
 		rows = append(rows, row)
 	}

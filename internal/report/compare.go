@@ -305,8 +305,7 @@ func calibrationText(c *compare.Calibration) string {
 func rulesText(r *compare.Result) string {
 	p := r.Rules
 	return fmt.Sprintf("rules: column %s, mode %s, delta %s, steady %s, window %s, penalty %s, cost %s",
-		p.Column,
-		p.Mode, p.Delta, p.Steady, p.Window, p.Penalty, p.Cost)
+		p.Column, p.Mode, p.Delta, p.Steady, p.Window, p.Penalty, p.Cost)
 }
 
 // keyNotes are the reasons and warnings of keys, those of most keys first. Those that differ only

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -176,10 +175,8 @@ func (f *Facts) of(k key.Key) []RunFacts {
 	if f == nil {
 		return nil
 	}
-	return slices.SortedStableFunc(slices.Values(f.runs[k]), func(a,
-		b RunFacts) int {
-		return cmp.Compare(a.Pexec, b.Pexec)
-	})
+	return slices.SortedStableFunc(slices.Values(f.runs[k]),
+		func(a, b RunFacts) int { return a.Pexec - b.Pexec })
 }
 
 // kernelNames are the parts of a fingerprint that must not differ within an experiment whose
@@ -232,12 +229,10 @@ func (f *Facts) Warnings() []warmup.Warning {
 		}
 	}
 	if f.virtual() {
-		warn("virtual_machine",
-			"the machine is virtual: its host controls frequency, processors and interrupts; measure on "+
-				"hardware")
+		warn("virtual_machine", "the machine is virtual: its host controls frequency, processors and "+
+			"interrupts; measure on hardware")
 	}
-	unfit := f.unfit()
-	if len(unfit) > 0 {
+	if unfit := f.unfit(); len(unfit) > 0 {
 		warn("controls", "controls without the requested value: %s; see the table of controls for the "+
 			"reasons; with policy \"require\" krund refuses to measure", strings.Join(unfit, ", "))
 	}
@@ -249,8 +244,7 @@ func (f *Facts) Warnings() []warmup.Warning {
 	}
 	if reruns > 0 {
 		warn("reruns", "%d of %d executions were disturbed and rerun; see the pages of their keys for the "+
-			"reasons",
-			reruns, f.Records)
+			"reasons", reruns, f.Records)
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/optimize"
 	"krund/internal/analysis/warmup"
@@ -42,9 +43,8 @@ func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
 func optimizedAnswer(f *optimize.Findings) string {
 	keys := 0
 	for i := range f.Results {
-		if r := &f.Results[i]; r.Stable && r.Minimal.Seconds < r.Full.Seconds {
-			keys++
-		}
+		r := &f.Results[i]
+		keys += arith.One(r.Stable && r.Minimal.Seconds < r.Full.Seconds)
 	}
 	if keys == 0 {
 		return " None of the keys has one."
@@ -212,8 +212,7 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 		r := s.Rates
 		rows = append(rows, []string{
 			name, "", "", number(r.Full), number(r.Reduced), number(r.FalsePositives),
-			number(r.FalseNegatives), rangeText(r.FPR),
-			rangeText(r.FNR),
+			number(r.FalseNegatives), rangeText(r.FPR), rangeText(r.FNR),
 		})
 	}
 	display.Table(w, []string{

@@ -70,8 +70,7 @@ func similarityNotes(doc *similarity.Document) []string {
 	for i := range doc.Keys {
 		k := &doc.Keys[i]
 		note := func(format string, args ...any) {
-			notes = append(notes, k.Key+": "+fmt.Sprintf(format,
-				args...))
+			notes = append(notes, k.Key+": "+fmt.Sprintf(format, args...))
 		}
 		switch {
 		case k.Averages == nil:

@@ -60,9 +60,7 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 	reached := 0
 	for _, w := range c.Warmup[:c.Used] {
 		steps = append(steps, float64(w.Steps))
-		if w.Reached {
-			reached++
-		}
+		reached += arith.One(w.Reached)
 	}
 	warm := fmt.Sprintf("%s (%v-%v)", Number(arith.SpreadOf(steps).Median), slices.Min(steps),
 		slices.Max(steps))
@@ -131,20 +129,11 @@ func stabilityNotes(doc *stability.Document) []string {
 		if len(k.Executions) == 1 {
 			notes = append(notes, k.Key+": with one execution no criterion can tell whether it is enough")
 		}
-		if doc.Parameters.Step == "auto" && k.Step != "" &&
-			k.Step != (stability.Length{Seconds: 1}).String() {
-			notes = append(notes,
-				fmt.Sprintf("%s: too short for steps of a second: a step is %s", k.Key, stepText(k.Step)))
+		if n, err := strconv.Atoi(k.Step); doc.Parameters.Step == "auto" && err == nil { // not a second
+			notes = append(notes, fmt.Sprintf("%s: too short for steps of a second: a step is %s", k.Key,
+				display.Count(n, "iteration")))
 		}
 		notes = append(notes, leftOutNotes(k.Key, k.LeftOut)...)
 	}
 	return append(notes, doc.Problems...)
-}
-
-// stepText describes a step given in iterations.
-func stepText(step string) string {
-	if step == "1" {
-		return "1 iteration"
-	}
-	return step + " iterations"
 }

@@ -252,11 +252,8 @@ func Calibrate(records iter.Seq[results.Record], idle, busy Selection) (Calibrat
 	limits, err := verdict.Suggest(i, b)
 	return Calibration{
 		Format: CalibrationFormat,
-		Idle: CalibrationRun{
-			len(runs[0].found),
-			len(i.WallNS),
-		},
-		Busy: CalibrationRun{len(runs[1].found), len(b.WallNS)},
+		Idle:   CalibrationRun{len(runs[0].found), len(i.WallNS)},
+		Busy:   CalibrationRun{len(runs[1].found), len(b.WallNS)},
 		// Round to few digits for readability.
 		Tolerance: math.Round(limits.Tolerance*1e4) / 1e4,
 		Threshold: math.Round(limits.BusyThreshold),

@@ -110,22 +110,17 @@ func (out *Console) printTrouble(st summary.Status) {
 }
 
 func (out *Console) keys(keys []summary.KeyStatus) {
-	columns := []string{
-		"key", ">planned", ">completed", ">error", ">timeout", ">skipped", ">left", ">attempts",
-		">mean wall",
-	}
 	rows := make([][]string, 0, len(keys))
 	for _, k := range keys {
-		row := []string{k.Key}
-		for _, n := range []int{
-			k.Slots.Total, k.Slots.Completed, k.Slots.Error, k.Slots.Timeout, k.Slots.Skipped,
-			k.Slots.Outstanding + k.Slots.Running, k.Attempts,
-		} {
+		row, s := []string{k.Key}, k.Slots
+		for _, n := range []int{s.Total, s.Completed, s.Error, s.Timeout, s.Skipped,
+			s.Outstanding + s.Running, k.Attempts} {
 			row = append(row, strconv.Itoa(n))
 		}
 		rows = append(rows, append(row, known(k.MeanWallNS, nanoseconds, "-")))
 	}
-	display.NarrowTable(out.w, out.width, 1, columns, rows)
+	display.NarrowTable(out.w, out.width, 1, []string{"key", ">planned", ">completed", ">error", ">timeout",
+		">skipped", ">left", ">attempts", ">mean wall"}, rows)
 }
 
 // runningText says how far the running execution is.
@@ -186,14 +181,12 @@ func ofMost(n int, most *int) string {
 
 // stopText describes what finishing keys early saves.
 func stopText(s *summary.Stop) string {
-	text := ""
+	rules := make([]string, len(s.Rules))
 	for i, r := range s.Rules {
-		if i > 0 {
-			text += " and "
-		}
-		text += string(r)
+		rules[i] = string(r)
 	}
-	text += fmt.Sprintf(", after at least %s of a key", display.Count(s.Minimum, "execution"))
+	text := fmt.Sprintf("%s, after at least %s of a key", strings.Join(rules, " and "),
+		display.Count(s.Minimum, "execution"))
 	for _, part := range []struct {
 		what  string
 		slots int
