@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -200,8 +201,7 @@ func interruption(f experiment.Experiment) *Interruption {
 	if err != nil {
 		return &Interruption{}
 	}
-	begun := info.ModTime().UTC().Truncate(time.Second)
-	return &Interruption{Begun: &begun}
+	return &Interruption{Begun: new(info.ModTime().UTC().Truncate(time.Second))}
 }
 
 func fromHeader(f experiment.Experiment, s *schedule.Schedule, v *survey) Status {
@@ -228,14 +228,14 @@ func fromHeader(f experiment.Experiment, s *schedule.Schedule, v *survey) Status
 		st.Damaged = append(st.Damaged, DamagedSlot{Slot: d.Index, Reason: d.Reason})
 	}
 	if err := s.HeaderDamage(); err != nil {
-		st.Findings = append(
-			st.Findings,
-			fmt.Sprintf(
-				"one of the two copies of the schedule's header is damaged; the next update repairs it: %v",
-				err),
-		)
+		st.note("one of the two copies of the schedule's header is damaged; the next update repairs it: %v",
+			err)
 	}
 	return st
+}
+
+func (st *Status) note(format string, args ...any) {
+	st.Findings = append(st.Findings, fmt.Sprintf(format, args...))
 }
 
 // addLast adds the record of the slot that was worked on last: an attempt of the running slot may
@@ -285,10 +285,8 @@ func (st *Status) addFailures(r *results.Reader, v *survey) {
 func (st *Status) addRepeated(r *results.Reader, v *survey) {
 	for _, k := range v.keys {
 		if failed := k.Error + k.Timeout; failed > 0 && k.Completed == 0 && k.Skipped > 0 {
-			st.Findings = append(st.Findings,
-				fmt.Sprintf("%s was given up after %s (experiment.give_up); after "+
-					"a repair `krunctl run --again --key %s` runs it", k.Key, display.Count(failed, "failure"),
-					display.ShellQuote(k.Key.String())))
+			st.note("%s was given up after %s (experiment.give_up); after a repair `krunctl run --again --key "+
+				"%s` runs it", k.Key, display.Count(failed, "failure"), display.ShellQuote(k.Key.String()))
 		}
 	}
 	var first results.Record
@@ -302,10 +300,9 @@ func (st *Status) addRepeated(r *results.Reader, v *survey) {
 		}
 	}
 	if len(v.tail) == mostTail {
-		st.Findings = append(st.Findings,
-			fmt.Sprintf("the last %d executions failed, and at least %d of them in "+
-				"the same way: something on the machine may have changed; after a repair `krunctl run --again "+
-				"--outcome error,timeout` runs them", v.tailed, mostTail))
+		st.note("the last %d executions failed, and at least %d of them in the same way: something on the "+
+			"machine may have changed; after a repair `krunctl run --again --outcome error,timeout` runs them",
+			v.tailed, mostTail)
 	}
 }
 
@@ -314,11 +311,8 @@ const mostTail = 3
 
 // addConfig adds the data of the configuration, and the estimates based on it.
 func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, samples []Sample) {
-	if st.Host != "" {
-		host = st.Host
-	}
 	var waits Waits
-	cfg, err := f.Config(host)
+	cfg, err := f.Config(cmp.Or(st.Host, host))
 	if err == nil {
 		restarts := config.Restarts(st.Reboot)
 		if st.Reboot != "" && restarts != config.Restarts(cfg.Experiment.Reboot) { // by --reboot
@@ -349,11 +343,9 @@ func (st *Status) addConfig(f experiment.Experiment, host string, v *survey, sam
 
 func (st *Status) fill(cfg *config.Config) {
 	st.Experiment, st.Reboot = cfg.Experiment.Name, cfg.Experiment.Reboot
-	reboots, mails := cfg.Experiment.MaxReboots, cfg.Notify.MaxMails
-	st.MaxReboots, st.MaxMails = &reboots, &mails
+	st.MaxReboots, st.MaxMails = new(cfg.Experiment.MaxReboots), new(cfg.Notify.MaxMails)
 	if cfg.Hash != st.ConfigHash {
-		st.Findings = append(st.Findings,
-			"config.toml is not the text that the schedule was made from; see `krunctl check`")
+		st.note("config.toml is not the text that the schedule was made from; see `krunctl check`")
 	}
 }
 
@@ -381,8 +373,7 @@ func (st *Status) addRequests(f experiment.Experiment) error {
 
 // FirstProblem returns the first line of an error that may have many.
 func FirstProblem(err error) string {
-	var wrong config.Errors
-	if errors.As(err, &wrong) && len(wrong) > 1 {
+	if wrong, ok := errors.AsType[config.Errors](err); ok && len(wrong) > 1 {
 		return fmt.Sprintf("%v (and %d more mistakes)", wrong[0], len(wrong)-1)
 	}
 	return err.Error()

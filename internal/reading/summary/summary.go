@@ -2,10 +2,9 @@
 //
 //   - [Collector]: the executions of each key: their number and outcomes, the durations of
 //     iterations, start-up and process, and the activity of the daemon.
-//   - [StartupCollector]: the start-up times of VMs, as in the study's Table 3: from exec to the
-//     begin of the first in-process iteration, with a bootstrap confidence interval of the mean.
-//     Every record has the stamps, so no special runs are needed.
-//   - [CountersCollector]: cores that left their base frequency, from APERF and MPERF.
+//   - [StartupOf]: the start-up times of VMs, as in the study's Table 3, from the stamps that every
+//     record has, with a bootstrap confidence interval of the mean.
+//   - [Counters]: cores that left their base frequency, from APERF and MPERF.
 //   - [StatusOf], [PlanOf]: the progress of an experiment, and the slots it would run.
 //   - [Estimate]: the remaining duration of an experiment, from the completed executions and the
 //     configured waits.
@@ -164,8 +163,7 @@ func worst(a, b *int64) *int64 {
 	if b == nil || a != nil && *a >= *b {
 		return a
 	}
-	n := *b
-	return &n
+	return new(*b)
 }
 
 // Rows returns a row per key.

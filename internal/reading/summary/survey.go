@@ -103,27 +103,27 @@ func surveyOf(s *schedule.Schedule, mostFailures int) (*survey, error) {
 // grow adds what cfg plans beside the schedule as outstanding.
 func (v *survey) grow(cfg *config.Config) {
 	for _, k := range cfg.Keys() {
-		i, seen := v.at[k]
-		if !seen {
-			i = len(v.keys)
-			v.at[k] = i
-			v.keys = append(v.keys, schedule.KeyCounts{Key: k})
-		}
-		more := cfg.Executions(k) - v.keys[i].Total()
-		v.keys[i].Outstanding += more
+		counts := v.of(k)
+		more := cfg.Executions(k) - counts.Total()
+		counts.Outstanding += more
 		v.seen.Outstanding += more
 	}
 }
 
-func (v *survey) add(slot schedule.Slot, mostFailures int) {
-	i, seen := v.at[slot.Key]
+// of is the counts of a key.
+func (v *survey) of(k key.Key) *schedule.KeyCounts {
+	i, seen := v.at[k]
 	if !seen {
 		i = len(v.keys)
-		v.at[slot.Key] = i
-		v.keys = append(v.keys, schedule.KeyCounts{Key: slot.Key})
+		v.at[k] = i
+		v.keys = append(v.keys, schedule.KeyCounts{Key: k})
 	}
+	return &v.keys[i]
+}
+
+func (v *survey) add(slot schedule.Slot, mostFailures int) {
 	v.seen.Add(slot)
-	v.keys[i].Add(slot)
+	v.of(slot.Key).Add(slot)
 	if slot.Key.Arm != "" {
 		v.addBlock(slot)
 	}
