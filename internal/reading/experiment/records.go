@@ -106,7 +106,9 @@ func (r *Records) Counting() iter.Seq[results.Record] {
 }
 
 // Whole yields all records without the field that Counted adds. It can be iterated more than once.
-func (r *Records) Whole() iter.Seq[results.Record] { return r.where(func(Counted) bool { return true }) }
+func (r *Records) Whole() iter.Seq[results.Record] {
+	return r.where(func(Counted) bool { return true })
+}
 
 func (r *Records) where(wanted func(Counted) bool) iter.Seq[results.Record] {
 	return func(yield func(results.Record) bool) {
