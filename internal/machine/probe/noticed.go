@@ -101,20 +101,20 @@ func Noticed(h host.Host, cpus []int, shielded bool, before, after Activity) []s
 	return list
 }
 
-// burdened names the CPU that worked most for interrupts and softirqs, if that was a share of the
-// time that matters, and the most frequent of them there. The kernel measures that time with
-// CONFIG_IRQ_TIME_ACCOUNTING; without, its tick looks what the CPU does (Linux 6.12,
-// kernel/sched/cputime.c:478-520), which less than three ticks of 10 ms say nothing about.
+// burdened names the one of the CPUs (nil: of all) that worked most for interrupts and softirqs, if
+// that was a share of the time that matters, and the most frequent of them there. The kernel
+// measures the time with CONFIG_IRQ_TIME_ACCOUNTING; without, its tick looks what the CPU does
+// (Linux 6.12, kernel/sched/cputime.c:478-520), which less than three ticks of 10 ms say nothing
+// about.
 func burdened(cpus []int, before, after Activity) []string {
 	if before.stat == nil || after.stat == nil || before.interrupts == nil || after.interrupts == nil {
 		return nil
 	}
 	worst, most, elapsed := 0, time.Duration(0), after.at.Sub(before.at)
-	for _, cpu := range cpus {
-		was, known := before.stat.CPUs[cpu]
-		now := after.stat.CPUs[cpu]
-		if took := time.Duration(now.Interrupts()-min(was.Interrupts(), now.Interrupts())) * tick; known &&
-			took > most {
+	for _, cpu := range slices.Sorted(maps.Keys(before.stat.CPUs)) {
+		was, now := before.stat.CPUs[cpu].Interrupts(), after.stat.CPUs[cpu].Interrupts()
+		took := time.Duration(now-min(was, now)) * tick
+		if took > most && (cpus == nil || slices.Contains(cpus, cpu)) {
 			worst, most = cpu, took
 		}
 	}
