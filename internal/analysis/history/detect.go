@@ -165,6 +165,8 @@ const window = 100
 // detector looks for changes of a key, one point after the other. What it finds up to a point
 // depends on no later point.
 type detector struct {
+	key             int     // index of the key
+	all             []point // of the key: those that are to be looked at, and those that were disturbed
 	points, clipped []point // as measured, and as clip bounds them
 	list            []found // in the order in which they were found
 	places          []place // what the last point shows: the evidence of a change at each point

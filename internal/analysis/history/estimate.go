@@ -10,9 +10,8 @@ import (
 	"krund/internal/analysis/arith"
 )
 
-// describe fills in the points, levels and changes. all are the points with those that the detector
-// was not shown.
-func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
+// describe fills in the points, levels and changes.
+func (h *KeyHistory) describe(d *detector, confidence float64) {
 	points := d.points
 	cuts := locate(d.list, d.clipped)
 	for i := range cuts {
@@ -33,7 +32,7 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 	if known.freedom > 0 {
 		quantile = distuv.StudentsT{Sigma: 1, Nu: float64(known.freedom)}.Quantile((1 + confidence) / 2)
 	}
-	for _, p := range all {
+	for _, p := range d.all {
 		half := quantile * math.Sqrt(variance*(1/p.weight+p.offset*p.offset))
 		h.Points = append(h.Points, Point{p.version, p.executions, exp(p.x), exp(p.x - half),
 			exp(p.x + half), p.offset})
@@ -49,6 +48,10 @@ func (h *KeyHistory) describe(d *detector, all []point, confidence float64) {
 			Ratio: exp(d), Low: exp(d - half), High: exp(d + half), group: c.group,
 		})
 	}
+}
+
+// promise fills in what could have been found.
+func (h *KeyHistory) promise(d *detector) {
 	if h.Autocorrelation == 0 {
 		h.Detectable = d.detectable()
 		h.Needed = d.needed()

@@ -17,8 +17,7 @@ import (
 // JRSS-B 2022) rejects.
 type group struct {
 	keys      []*detector
-	series    [][]point // of each key
-	threshold float64   // of the logarithm of the sum
+	threshold float64 // of the logarithm of the sum
 
 	from    int       // first version at which a change of the group is looked for
 	changed int       // version of the last change of the group; 0: none
@@ -42,8 +41,8 @@ func (g *group) run(versions int) {
 	g.sums = make([]float64, versions)
 	for v := range versions {
 		var tonight []int
-		for k, points := range g.series {
-			if next[k] < len(points) && points[next[k]].version == v {
+		for k, d := range g.keys {
+			if next[k] < len(d.all) && d.all[next[k]].version == v {
 				tonight = append(tonight, k)
 			}
 		}
@@ -52,7 +51,7 @@ func (g *group) run(versions int) {
 		}
 		skip := g.disturbed(tonight, next)
 		for _, k := range tonight {
-			p := g.series[k][next[k]]
+			p := g.keys[k].all[next[k]]
 			next[k]++
 			if skip && len(g.keys[k].points) > 0 {
 				continue
@@ -192,7 +191,7 @@ func (g *group) disturbed(tonight, next []int) bool {
 		if sd == 0 {
 			continue
 		}
-		away = append(away, g.series[k][next[k]].x-middle)
+		away = append(away, g.keys[k].all[next[k]].x-middle)
 		scale = append(scale, sd)
 	}
 	if len(away) < fewest {

@@ -184,8 +184,22 @@ func newHistory(versions []Version, o Options) *History {
 
 // Of finds the changes of keys over versions; Values of each key are in the order of versions.
 func Of(versions []Version, keys []Key, o Options) *History {
+	h, detectors := changes(versions, keys, o)
+	for _, d := range detectors {
+		h.Keys[d.key].promise(d)
+	}
+	return h
+}
+
+// changes is Of without what could have been found, which takes most of its time.
+func changes(versions []Version, keys []Key, o Options) (*History, []*detector) {
 	h := newHistory(versions, o)
-	h.detect(keys)
+	detectors := h.detect(keys)
+	for _, d := range detectors {
+		k := &h.Keys[d.key]
+		k.describe(d, h.Confidence)
+		k.States = statesOf(k.Levels, keys[d.key].converted())
+	}
 	h.blameMachine(keys)
 	for i := range h.Keys {
 		k := &h.Keys[i]
@@ -194,7 +208,7 @@ func Of(versions []Version, keys []Key, o Options) *History {
 		}
 	}
 	h.events(keys)
-	return h
+	return h, detectors
 }
 
 // detect finds the changes of all keys, machine by machine, and returns what looked for them.
@@ -223,20 +237,14 @@ func (h *History) detect(keys []Key) []*detector {
 	}
 	for _, m := range machines {
 		g := group{threshold: together, from: 1}
-		var examined []int
 		for _, i := range of[m] {
 			var points []point
 			if points, h.Keys[i].Reason = keys[i].points(alone); h.Keys[i].Reason == "" {
-				examined = append(examined, i)
-				g.keys, g.series = append(g.keys, &detector{from: 1}), append(g.series, points)
+				g.keys = append(g.keys, &detector{key: i, all: points, from: 1})
 			}
 		}
 		g.run(len(h.Versions))
 		g.lower()
-		for n, i := range examined {
-			h.Keys[i].describe(g.keys[n], g.series[n], h.Confidence)
-			h.Keys[i].States = statesOf(h.Keys[i].Levels, keys[i].converted())
-		}
 		all = append(all, g.keys...)
 	}
 	return all

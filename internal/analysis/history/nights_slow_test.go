@@ -36,10 +36,8 @@ func TestDetectableInNights(t *testing.T) {
 				return list
 			}
 			for at := first; at+within <= to-from; at += within {
-				promised := newHistory(versions[from:from+at], Options{})
-				promised.detect(cut(at))
-				whole := newHistory(versions[from:from+at+within], Options{})
-				detectors := whole.detect(cut(at + within))
+				promised := Of(versions[from:from+at], cut(at), Options{})
+				whole, detectors := changes(versions[from:from+at+within], cut(at+within), Options{})
 				next := 0
 				for i := range whole.Keys {
 					if whole.Keys[i].Reason != "" {

@@ -206,14 +206,16 @@ func (s *Seam) join(versions []Version, keys []Key, pairs map[string][2][]int) {
 		}
 	}
 	h := newHistory(versions, Options{})
-	detectors := h.detect(olds)
+	detectors := map[int]*detector{}
+	for _, d := range h.detect(olds) {
+		detectors[d.key] = d
+	}
 	for i := range olds {
 		one := SeamKey{Name: olds[i].Name, Reason: h.Keys[i].Reason}
 		if one.Reason == "" {
-			d := detectors[0]
-			detectors = detectors[1:]
 			old, since := &keys[from[i]], &keys[to[i]]
-			if shift, offset := s.ratio(&one, d, old, since, pairs, len(olds)); one.Reason == "" {
+			shift, offset := s.ratio(&one, detectors[i], old, since, pairs, len(olds))
+			if one.Reason == "" {
 				since.goOn(old, shift, offset)
 			}
 		}

@@ -64,7 +64,8 @@ func joined(t *testing.T, v Values) (*History, Seam) {
 	t.Helper()
 	keys, seam, err := Replace(v, "old", "new", func(string, int) map[string]string { return nil })
 	must.Do(t, err)
-	return Of(v.Versions, keys, Options{Replaced: []Seam{seam}}), seam
+	h, _ := changes(v.Versions, keys, Options{Replaced: []Seam{seam}})
+	return h, seam
 }
 
 // since counts the changes of keys that were found after the seam, and with how many versions.
@@ -130,7 +131,8 @@ func TestReplaced(t *testing.T) {
 					return factor * float64(number(i > seamAt && k%4 == 0))
 				})
 				h, _ := joined(t, v)
-				for j, h := range []*History{h, Of(v.Versions, whole, Options{})} {
+				unbroken, _ := changes(v.Versions, whole, Options{})
+				for j, h := range []*History{h, unbroken} {
 					n, d := h.since()
 					found[j], delay[j] = found[j]+n, delay[j]+d
 				}

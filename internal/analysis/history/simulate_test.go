@@ -197,13 +197,13 @@ func TestDelay(t *testing.T) {
 // keyHistory examines a key by itself.
 func keyHistory(k Key, thresholds []float64, confidence float64) KeyHistory {
 	points, _ := k.points(thresholds)
-	d := detector{from: 1}
+	d := detector{all: points, from: 1}
 	for _, p := range points {
 		if at, sum := d.next(p); sum >= p.threshold {
 			d.change(at, sum)
 		}
 	}
 	h := KeyHistory{Key: k.Name}
-	h.describe(&d, points, confidence)
+	h.describe(&d, confidence)
 	return h
 }
