@@ -120,6 +120,27 @@ func TestComparePage(t *testing.T) {
 	must.Equal(t, strings.Count(text, "<tr data-class="), 5, "rows")
 }
 
+// TestSeen: text, Markdown and the page say whether a known slowdown was seen in the experiment.
+func TestSeen(t *testing.T) {
+	r := comparison()
+	r.Seen = []compare.Seen{{Arm: "slow", Size: 0.01, Found: 3, Of: 5}, {Arm: "less", Size: 0.002, Of: 5}}
+	text := map[string]string{}
+	for _, format := range []Format{Text, Markdown} {
+		var b bytes.Buffer
+		table := CompareTable(r)
+		must.Do(t, table.Write(&b, format))
+		text[string(format)] = strings.Join(strings.Fields(b.String()), " ")
+	}
+	var page bytes.Buffer
+	must.Do(t, ComparePage(&page, r, "test"))
+	text["html"] = page.String()
+	for format, text := range text {
+		must.Contain(t, text, "a slowdown of 1 % would have been seen in this experiment: the arm slow, "+
+			"which was held for that long, is worse in 3 of 5 keys", format)
+		must.Contain(t, text, "a slowdown of 0.2 % would not have been seen in this experiment", format)
+	}
+}
+
 // TestOneKeyOfOtherClasses: the first line has the ratio, and says that it is no verdict.
 func TestOneKeyOfOtherClasses(t *testing.T) {
 	r := comparison()

@@ -142,7 +142,8 @@ func TestDetectable(t *testing.T) {
 					slower[k].Values[v][i] *= 1 + size
 				}
 			}
-			h := Of(nightly(nights+next, func(i int) string { return fmt.Sprint(i) }), slower, Options{})
+			all := nightly(nights+next, func(i int) string { return fmt.Sprint(i) })
+			h, _ := changes(all, slower, Options{})
 			tried++
 			found += number(slices.ContainsFunc(h.Keys[k].Changes, func(c Change) bool {
 				return c.Found >= nights
