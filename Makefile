@@ -243,12 +243,13 @@ kill-test:
 	  grep -E '/(boot|control|directory|guard|integrity|schedule|krund)$$')
 
 ## hub-kill    kill the hub 100 times while five machines ship, one of two processes 50 times, and a
-##             hub that measures 30 commits 50 times
+##             hub that measures 30 commits 50 times, and one that measures 40 events again 60 times
 .PHONY: hub-kill
 hub-kill:
 	$(GO) test -count=1 -v -timeout 30m -run 'TestKill$$|TestTwoProcesses' ./cmd/krunhub \
 	  -kills 100 -machines 5 -records 200
 	$(GO) test -count=1 -v -timeout 30m -run 'TestCommits$$' ./cmd/krunhub -kills 50 -commits 30
+	$(GO) test -count=1 -v -timeout 30m -run TestAgainKilled ./cmd/krunhub -kills 60 -events 20
 
 ## hub-load    what a hub accepts of MACHINES=50 x RECORDS=1000 of 40 KiB (LOAD=-load-postgres), and queries
 MACHINES ?= 50

@@ -41,13 +41,7 @@ import (
 // meanwhile. Exactly those two checks fail; each commit has one experiment and one check, and each
 // slow one has one comment. krunctl finds the verdicts in simulated records.
 func TestCommits(t *testing.T) {
-	programs := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", programs,
-		"krund/cmd/krunctl")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the other builds: what they compiled serves
-	out, err := build.CombinedOutput()
-	must.Need(t, err == nil, string(out), err)
-	t.Setenv("PATH", programs+":"+os.Getenv("PATH"))
+	buildKrunctl(t)
 	key := must.Get(rsa.GenerateKey(rand.Reader, 2048))(t)
 	l := &lab{t: t, data: t.TempDir(), up: make(chan struct{}), left: *kills,
 		rand: mathrand.New(mathrand.NewPCG(*seed, 0)), kill: make(chan struct{})}
@@ -208,7 +202,11 @@ func simulated(ctx context.Context, client *api.Client, dir string, next api.Nex
 	add(api.Entry{Name: "config.toml"}, []byte(cfg.Text))
 	for number := 1; number <= cfg.Experiment.Executions; number++ {
 		for _, k := range cfg.Keys() {
-			program, err := os.ReadFile(filepath.Join(filepath.Dir(cfg.Path), "builds", k.Arm, "json",
+			build := k.Arm
+			if build == "again" { // a copy of the base
+				build = "base"
+			}
+			program, err := os.ReadFile(filepath.Join(filepath.Dir(cfg.Path), "builds", build, "json",
 				"bench.py"))
 			if err != nil {
 				return err
@@ -219,7 +217,7 @@ func simulated(ctx context.Context, client *api.Client, dir string, next api.Nex
 				return err
 			}
 			hash := fnv.New64a()
-			_, _ = fmt.Fprint(hash, string(program), k, number)
+			_, _ = fmt.Fprint(hash, string(program), k, number, strings.TrimPrefix(next.Name, "vm"))
 			random := mathrand.New(mathrand.NewPCG(hash.Sum64(), 1))
 			slot := len(s.Entries) - 1
 			r := results.Record{Key: k, Experiment: next.Name, ConfigHash: cfg.Hash, Host: "m1", Slot: slot,
