@@ -167,36 +167,36 @@ func (c *cut) culprits(confidence float64) {
 	}
 }
 
-// detectable returns KeyHistory.Detectable: the last level is replayed with a slowdown that begins
-// at some points of its last quarter, where nearly as much is known as now, and the median of the
-// smallest that are found counts.
+// detectable returns KeyHistory.Detectable: nights as some of the last level follow, with a
+// slowdown, and the median of the smallest slowdowns that are found counts.
 func (d *detector) detectable() float64 {
 	const places, precision, least = 9, 0.02, 1e-4
+	n := len(d.points) - d.begin
+	last := d.points[len(d.points)-1]
+	if n < within || best(n+within, within-1) < last.threshold {
+		return 0 // no change is found so early
+	}
 	var sizes []float64
-	last := len(d.points) - within
-	first := max(d.begin, d.from-1, d.begin+(last-d.begin)*3/4) + 1
-	step := max(1, (last-first)/places)
-	for s := last; s >= first; s -= step {
-		n := s - d.begin
-		if best(n+within, within-1) < d.points[s].threshold {
-			break // no change is found so early
+	for s := len(d.points) - within; s >= d.begin; s -= max(1, (n-within)/places) {
+		next := *d
+		next.points = slices.Concat(d.points, d.points[s:s+within])
+		for i := len(d.points); i < len(next.points); i++ {
+			p := &next.points[i]
+			p.version, p.threshold, p.floor = last.version, last.threshold, last.floor
 		}
 		low, high := least, math.Ln2
-		if !d.finds(s, high) {
+		if !next.finds(len(d.points), high) {
 			sizes = append(sizes, math.Inf(1))
 			continue
 		}
 		for high/low > 1+precision {
-			if mid := math.Sqrt(low * high); d.finds(s, mid) {
+			if mid := math.Sqrt(low * high); next.finds(len(d.points), mid) {
 				high = mid
 			} else {
 				low = mid
 			}
 		}
 		sizes = append(sizes, math.Sqrt(low*high))
-	}
-	if len(sizes) == 0 {
-		return 0
 	}
 	if size := arith.MedianOf(sizes); !math.IsInf(size, 1) {
 		return math.Expm1(size)

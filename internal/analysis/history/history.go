@@ -108,9 +108,9 @@ type KeyHistory struct {
 	Points  []Point  `json:"points"`
 	Levels  []Level  `json:"levels"`
 	Changes []Change `json:"changes"` // in the order of the versions
-	// Detectable is the relative slowdown that would have been found within five versions, at even
-	// odds, had it been in those of the last level; 0: there are too few of them, or the key
-	// drifts.
+	// Detectable is the relative slowdown that would be found within five versions, at even odds,
+	// if versions as those of the last level followed with it; 0: there are too few of them, or
+	// the key drifts.
 	Detectable float64 `json:"detectable,omitempty"`
 	// Needed are the fewest versions of a level with which a change can be found at all; 0 if there
 	// are as many, or the key drifts.
