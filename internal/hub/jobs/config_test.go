@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,24 @@ cycle = ["/usr/bin/pduclient", "--hostname={machine}"]
 	} {
 		must.Refused(ParseConfig(text))(t, want, text)
 	}
+}
+
+// TestProjectConfig: schedules of two projects may have the same name, and each is one history.
+func TestProjectConfig(t *testing.T) {
+	const schedule = `repository = "/r"
+branch = "main"
+build = ["/b"]
+experiment = "/e.toml"
+to = "lab"
+`
+	text := "[[schedule]]\nname = \"vm\"\n" + schedule + "[[schedule]]\nname = \"vm\"\nproject = \"jit\"\n" +
+		schedule + "[project.jit]\nmail = [\"jit@example.org\"]\n"
+	c := must.Get(ParseConfig(text))(t)
+	must.Be(t, c.Schedules[0].Name == "vm" && c.Schedules[1].Name == "jit/vm" &&
+		c.Schedules[1].Project == "jit" && c.Projects["jit"].Sendmail != "", c)
+	must.Refused(ParseConfig(text+"[project.default]\n"))(t, "[notify] is for the project default")
+	must.Refused(ParseConfig(strings.ReplaceAll(text, `"jit"`, `"../x"`)))(t, "project: write its name")
+	must.Refused(ParseConfig(strings.ReplaceAll(text, `project = "jit"`, "")))(t, "two schedules")
 }
 
 func FuzzConfig(f *testing.F) {
