@@ -40,32 +40,26 @@ while True:
     time.sleep(0.001)
 `
 
-// packets: a program on CPU 0 sends packets to itself, which the kernel receives on CPU 1. Counters
-// of perf and the remark name the interrupts.
+// packets: a program on CPU 0 sends packets to itself, which the kernel receives on CPU 1, and the
+// remark names the interrupts. Not with perf: the kernel switches its scheduler's hooks on by
+// changing code that both processors run, which the emulator does not survive.
 func packets(t *testing.T, m *rig.Machine) {
-	m.Sh("ip link set lo up; echo 2 >/sys/class/net/lo/queues/rx-0/rps_cpus\n" +
-		"mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing")
+	m.Sh("ip link set lo up; echo 2 >/sys/class/net/lo/queues/rx-0/rps_cpus")
 	m.Put("/srv/flood.py", 0o644, []byte(sender))
 	m.Sh("setsid taskset -c 0 python3 /srv/flood.py >/run/flood 2>&1 </dev/null &\n" +
 		"until grep sent /run/flood; do sleep 0.05; done")
 	text := strings.Replace(experiment("executions = 1"), rig.HeldBenchmark, "nbody", 1)
 	text = strings.Replace(text, "parameter = 0", "parameter = 3000", 1)
 	text = strings.Replace(text, `"4m"`, `"2h"`, 1) // a busy host does not reach it
-	ended(t, m, begin(m, "packets", text+"[counters]\nsources = [\"perf\"]\nscope = \"task\"\n"))
+	ended(t, m, begin(m, "packets", text+"[counters]\nsources = [\"none\"]\n"))
 	m.Sh("pkill -f flood.py")
 	r := m.ExperimentNow(directory("packets")).Records[0]
-	reasons, counted := strings.Join(r.Reasons, "\n"), map[string]uint64{}
-	for _, c := range r.Columns {
-		for _, n := range c.Counts {
-			counted[c.Name] += n
-		}
-	}
-	t.Log(reasons, counted)
+	reasons := strings.Join(r.Reasons, "\n")
+	t.Log(reasons)
 	must.Contain(t, reasons, "% of CPU 1 during the run: ")
 	must.Be(t, slices.ContainsFunc(r.Machine.Load.Interrupts, func(i results.Interrupt) bool {
 		return i.Kind == "softirq" && i.Name == "NET_RX"
 	}), r.Machine.Load)
-	must.Be(t, r.CounterSource == "perf" && counted["timer_interrupts"] > 0, r.CounterReason, counted)
 }
 
 // movedDuringTheRun: the disturbed attempt is repeated, and the repetition counts.

@@ -54,6 +54,7 @@ func TestTask(t *testing.T) {
 	m.PowerOn()
 	m.WaitUp()
 	m.WaitRunning()
+	m.Sh("mountpoint -q /sys/kernel/tracing || mount -t tracefs none /sys/kernel/tracing")
 	run(t, m, "task")
 	out, status := m.Try("krunctl show --counters /srv/krund/task.krun")
 	must.Be(t, status == 1 && strings.Contains(out, "no record has APERF and MPERF"),
@@ -253,7 +254,7 @@ func wholeSlow(t *testing.T, e *rig.Experiment) {
 func task(t *testing.T, e *rig.Experiment) {
 	r := only(t, e)
 	must.Be(t, r.Outcome == results.Completed && r.CounterSource == "perf", describe(r))
-	for _, name := range []string{"context_switches", "migrations", "page_faults"} {
+	for _, name := range []string{"context_switches", "migrations", "page_faults", "timer_interrupts"} {
 		if !slices.ContainsFunc(r.Columns, func(c results.Column) bool {
 			return c.Name == name &&
 				c.Core == nil && len(c.Counts) == 4
