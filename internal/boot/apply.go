@@ -124,7 +124,7 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 		one := row(f)
 		if f.Policy == setting.Off {
 			one.Detail = "" // about what krund would do
-			if !slices.Contains(volatile, f.Name) {
+			if !slices.Contains(setting.Volatile, f.Name) {
 				applied.found[probe.StatePrefix+"control."+f.Name] = cmp.Or(f.Found, "none")
 			}
 		}
@@ -138,10 +138,6 @@ func (m *LabMachine) Apply(ctx context.Context) (Applied, error) {
 	c.set = control.TakeSnapshot(ctx, m.Control, m.Settings)
 	return applied, ctx.Err()
 }
-
-// volatile are the controls whose findings differ from one execution to the next without anybody's
-// doing, when they are off.
-var volatile = []string{"irq_affinity", "services", "timers", "network", "caches", "rps_cpus", "shield"}
 
 // frequencies returns what is known about the cores once the controls are set.
 func (m *LabMachine) frequencies() []results.Frequency {

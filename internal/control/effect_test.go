@@ -3,11 +3,13 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"krund/internal/experiment/config/setting"
 	"krund/internal/machine/host"
+	"krund/internal/machine/probe"
 	"krund/internal/msr"
 	"krund/rig/must"
 )
@@ -88,6 +90,20 @@ func TestEffectMeasuredAgain(t *testing.T) {
 		t.Errorf("after %d measurements: %+v, %v", tries, f, problems) // 2700, 3375, 3500 MHz
 	}
 	must.Do(t, undo(t.Context()))
+}
+
+// TestHeldClock: a machine that holds its clock by itself is as wanted, and what is found is the
+// same each time, although the measured speed differs: records of several executions are compared.
+func TestHeldClock(t *testing.T) {
+	for _, mhz := range []float64{2600, 2599, 604} {
+		m, _ := fakeMachine(t, "kvm-guest")
+		m.Speed = func(int) (probe.Speed, error) {
+			return probe.Speed{Absolute: true, Chunks: []float64{mhz * 1e6, mhz * 1e6, mhz * 1e6}}, nil
+		}
+		f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency")
+		must.Be(t, f.Status == setting.StatusOK && f.Found == noDriver &&
+			strings.Contains(f.Detail, fmt.Sprintf("%.0f MHz", mhz)), f)
+	}
 }
 
 // TestEffectRequired: a required frequency without effect is a problem, and nothing else is set.

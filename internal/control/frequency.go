@@ -35,17 +35,21 @@ var frequency = setting.Descriptor{
 	Notes: "see below",
 }
 
+// noDriver is what is found without cpufreq. The measured speed is no part of it: it would differ
+// from one execution to the next.
+const noDriver = "no frequency driver"
+
 // noFrequencyDriver is the plan for a machine without cpufreq.
 func noFrequencyDriver(m *Machine, wanted string) Plan {
 	platform := probe.PlatformOf(m.Host)
 	if speed, held := m.heldSpeed(); held {
-		return ok(speed.String(), wanted, "there is no frequency driver: measured on an idle machine")
+		return ok(noDriver, wanted, "the hardware holds the clock: "+speed.String()+", measured idle")
 	}
 	why := "the kernel found no way to set the frequency"
 	if platform.Guest {
 		why = "the host of this virtual machine decides"
 	}
-	return cannot("no frequency driver", wanted, why, platform.Remedy("frequency"))
+	return cannot(noDriver, wanted, why, platform.Remedy("frequency"))
 }
 
 // heldSpeed measures, once, whether a machine without a frequency driver holds its clock by itself,

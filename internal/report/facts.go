@@ -10,6 +10,7 @@ import (
 
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 )
@@ -118,7 +119,9 @@ func (f *Facts) Add(r *results.Record) {
 	}
 	for _, c := range r.Machine.Controls {
 		f.control(c)
-		note(&f.settings, c.Name, cmp.Or(c.After, c.Found))
+		if c.After != "" || !slices.Contains(setting.Volatile, c.Name) {
+			note(&f.settings, c.Name, cmp.Or(c.After, c.Found))
+		}
 	}
 	if f.runs == nil {
 		f.runs = map[key.Key][]RunFacts{}

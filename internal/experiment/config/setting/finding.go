@@ -41,6 +41,10 @@ const (
 	StatusOff         Status = "off"          // policy off
 )
 
+// Volatile are the controls whose findings differ from one execution to the next without anybody's
+// doing, where krund leaves them alone.
+var Volatile = []string{"irq_affinity", "services", "timers", "network", "caches", "rps_cpus", "shield"}
+
 // Fit reports whether a setting in this status is as wanted, or will be after applying.
 func (s Status) Fit() bool {
 	return s == StatusOK || s == StatusWillSet || s == StatusSet || s == StatusOff
