@@ -58,6 +58,7 @@ func TestDoctor(t *testing.T) {
 			for _, f := range doc.Findings {
 				must.Contain(t, text.stdout, f.Name, "the table")
 			}
+			must.Equal(t, strings.Contains(text.stdout, `With reboot = "none"`), !doc.Fit, text.stdout)
 		})
 	}
 }
