@@ -64,8 +64,8 @@ func (a *app) doctor(ctx context.Context, args []string, o checkOptions) error {
 		err = errors.Join(err, table.Print(a.stdout, a.console().Width()))
 		a.console().Proof(doc.Before, doc.Proof)
 		if !doc.Fit && len(args) == 0 {
-			a.print("These are the settings of the study. With reboot = \"none\" an experiment warns of them " +
-				"and measures;\n`krunctl check --noise` says how small a change it can show then.\n")
+			a.print("These are the settings of the study. With reboot = \"none\" an experiment warns of " +
+				"them and measures;\n`krunctl check --noise` says how small a change it can show then.\n")
 		}
 	}
 	if err == nil && !doc.Fit {

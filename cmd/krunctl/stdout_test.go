@@ -21,7 +21,8 @@ func TestOutputToStandardOutput(t *testing.T) {
 	in := writerInputs(t)
 	more := []writer{
 		{"optimize", "", "enough optimize --metric rmad --at-least 3 --write OUT DIR"},
-		{"history", "", "history -o OUT DIR"}, {"import-config", "", "convert --to toml KRUN -o OUT"}}
+		{"history", "", "history --format csv -o OUT DIR"},
+		{"import-config", "", "convert --to toml KRUN -o OUT"}}
 	for _, w := range slices.Concat(writers, more) {
 		if w.name == "convert-parquet" {
 			continue // it writes a directory
