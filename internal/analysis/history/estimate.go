@@ -53,8 +53,9 @@ func (h *KeyHistory) describe(d *detector, confidence float64) {
 // promise fills in what could have been found.
 func (h *KeyHistory) promise(d *detector) {
 	if h.Autocorrelation == 0 {
-		h.Detectable = d.detectable()
-		h.Needed = d.needed()
+		if h.Needed = d.needed(); h.Needed == 0 {
+			h.Detectable = d.detectable()
+		}
 	}
 }
 
@@ -173,8 +174,8 @@ func (d *detector) detectable() float64 {
 	const places, precision, least = 9, 0.02, 1e-4
 	n := len(d.points) - d.begin
 	last := d.points[len(d.points)-1]
-	if n < within || best(n+within, within-1) < last.threshold {
-		return 0 // no change is found so early
+	if n < within {
+		return 0
 	}
 	var sizes []float64
 	for s := len(d.points) - within; s >= d.begin; s -= max(1, (n-within)/places) {
