@@ -18,6 +18,7 @@ func TestBuild(t *testing.T) {
 		`cp a "$0/vm"; chmod 755 "$0/vm"; rm a; (sleep 3600 &); echo made; id -u >&2`: "",
 		`echo reason >&2; exit 3`:        "exit status 3: reason",
 		`ln -s /etc/shadow "$0/vm"`:      "path escapes",
+		`rmdir "$0"; ln -s "$1" "$0"`:    "path escapes",
 		`mkfifo "$0/vm"`:                 "no regular file",
 		`mkdir -p "$0/x.krun/y"`:         "no files",
 		`touch "$0/$(printf 'a\nb')"`:    "not allowed",
@@ -31,7 +32,9 @@ func TestBuild(t *testing.T) {
 		source, into := filepath.Join(dir, "tree"), filepath.Join(dir, "into")
 		must.Do(t, os.Mkdir(source, 0o755))
 		must.Write(t, filepath.Join(source, "a"), "program")
-		b := Build{Source: source, Into: into, Argv: []string{"sh", "-c", script, "{directory}"},
+		secret := t.TempDir()
+		must.Write(t, filepath.Join(secret, "hub.toml"), "token")
+		b := Build{Source: source, Into: into, Argv: []string{"sh", "-c", script, "{directory}", secret},
 			Timeout: time.Hour, Account: j.Account, Scratch: t.TempDir()}
 		if strings.Contains(want, "1s") {
 			b.Timeout = time.Second

@@ -16,9 +16,15 @@ const MaxTree = 256 << 20
 
 // PackTree writes the files of a directory as a tar archive. Links that lead out of it,
 // devices and pipes are refused, and trees that take hours to walk; links to files in it become
-// copies.
+// copies. Whoever made the tree may have put a link in its place: it is not followed out of the
+// directory that dir is in, in which the caller may read more.
 func PackTree(dir string, w io.Writer) error {
-	root, err := os.OpenRoot(dir)
+	around, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer around.Close() //nolint:errcheck // it was only read
+	root, err := around.OpenRoot(filepath.Base(dir))
 	if err != nil {
 		return err
 	}
