@@ -2,11 +2,12 @@ package main
 
 import (
 	"fmt"
-	"krund/rig/must"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestLongTexts: whatever a file has for a name, a message about it can be read.

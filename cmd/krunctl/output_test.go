@@ -133,7 +133,7 @@ func TestOutputToFullDevice(t *testing.T) {
 func TestOutputToFIFO(t *testing.T) {
 	must.Long(t)
 	eachWriter(t, func(t *testing.T, file string, run func() ran) {
-		r := run().works(t)
+		run().works(t)
 		want, err := os.ReadFile(file)
 		must.Need(t, err == nil && len(want) != 0, len(want), "bytes", err)
 		must.Do(t, os.Remove(file))
@@ -154,7 +154,7 @@ func TestOutputToFIFO(t *testing.T) {
 				}
 			}
 		}()
-		r = run()
+		r := run()
 		must.Get(both.WriteString(end))(t)
 		if text := <-got; r.code != exitOK || text != string(want) {
 			t.Errorf("%d bytes came through, want %d:\n%s", len(text), len(want), r.text())
@@ -250,14 +250,14 @@ func TestReportNeverReplaces(t *testing.T) {
 			}
 			t.Run(what+" "+name, func(t *testing.T) {
 				out := t.TempDir()
-				r := krunctl(t, "report", in, "-o", out).works(t)
+				krunctl(t, "report", in, "-o", out).works(t)
 				file := filepath.Join(out, name)
 				err := os.Remove(file)
 				must.Need(t, err == nil || errors.Is(err, fs.ErrNotExist), err)
 				make(t, file)
 				before := mode(t, file)
 				others := contents(t, out)
-				r = krunctl(t, "report", in, "-o", out)
+				r := krunctl(t, "report", in, "-o", out)
 				must.Equal(t, mode(t, file), before, "it was", "and is", r.text())
 				if name == "files.sha256"+".tmp" { // another name is taken for it
 					must.Equal(t, r.code, exitOK, r.text())

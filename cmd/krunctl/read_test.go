@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
-	"krund/rig/must"
 	"os"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestGoldens runs the commands that print over the same experiments. DIR is the experiment's

@@ -3,11 +3,12 @@
 package main
 
 import (
-	"krund/rig/must"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"krund/rig/must"
 )
 
 // TestVariableOfTheUnit: a person who has the unit's variable in the environment is still a person:

@@ -106,14 +106,14 @@ func (c *curve) points() []PenaltyPoint {
 }
 
 // kneePenalty is the penalty at the knee of the curve (Traini et al. 2023).
-func (p *problem) kneePenalty() (float64, error) {
+func (p *problem) kneePenalty() float64 {
 	logN := arith.Log(float64(p.n))
 	points := p.crops(cropsFrom*logN, cropsTo*logN)
 	if len(points) < 2 {
-		return points[0].Penalty, nil
+		return points[0].Penalty
 	}
 	if penalty, ok := Knee(points); ok && penalty != 0 {
-		return penalty, nil
+		return penalty
 	}
-	return cropsDefault * logN, nil
+	return cropsDefault * logN
 }

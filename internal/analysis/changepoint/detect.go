@@ -80,7 +80,7 @@ func Detect(series []float64, o Options) (*Segmentation, error) {
 	}
 	penalty, err := o.Penalty.penalty(p.n, o.Cost)
 	if o.Penalty.kind == crops {
-		penalty, err = p.kneePenalty()
+		penalty, err = p.kneePenalty(), nil
 	}
 	if err != nil {
 		return nil, err

@@ -128,7 +128,7 @@ func (m mirror) base(ctx context.Context, revision string) (string, error) {
 // source writes the files of a revision into a directory: git makes an archive, and checks nothing
 // out. A link may lead out of the directory; nothing follows it but bundle.PackTree, which refuses
 // that.
-func (m mirror) source(ctx context.Context, revision, ref, dir string) error {
+func (m mirror) source(ctx context.Context, revision, dir string) error {
 	alone := mirror{dir + ".git", m.of}
 	defer os.RemoveAll(alone.dir) //nolint:errcheck // the next start removes it, too
 	const ownerOnly = 0o700

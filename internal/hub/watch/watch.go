@@ -327,7 +327,7 @@ func (w *Watcher) built(ctx context.Context, s Schedule, revision, ref string) (
 	what := "what the build has left in {directory}"
 	if s.OnMachine {
 		what = "the source of " + short(revision)
-		err = w.mirror(s).source(ctx, revision, ref, dir)
+		err = w.mirror(s).source(ctx, revision, dir)
 	} else {
 		w.Log.Info("building", "schedule", s.Name, "revision", revision)
 		argv := s.argv(revision, ref, dir)
