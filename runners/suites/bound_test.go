@@ -2,6 +2,7 @@ package suites
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -16,6 +17,13 @@ func TestMostListed(t *testing.T) {
 	must.Do(t, root.Mkdir("a/b", 0o755))
 	err := readGo(&tree{root: root, left: mostRead, seen: mostListed - 1}, &Found{})
 	must.Be(t, err != nil && strings.Contains(err.Error(), "more than 100000 entries, up to a"), err)
+}
+
+// TestManyParameters: a line of 8 MB can have a million parameters of one value, which would be
+// copied once for each.
+func TestManyParameters(t *testing.T) {
+	must.Refused(combined(slices.Repeat([]jmhParameter{{"k", []string{"1"}}}, MostOptions)))(t, "parameters")
+	must.Get(combined(slices.Repeat([]jmhParameter{{"k", []string{"1"}}}, MostOptions-1)))(t)
 }
 
 // FuzzList: no line of JMH's list makes reading fail, and what it lists is bounded.

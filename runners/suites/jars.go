@@ -227,6 +227,9 @@ func (l *jmhLine) parse() (texts []string, parameters []jmhParameter) {
 
 // combined returns each combination of the parameters' values, as JMH's option -p has them.
 func combined(parameters []jmhParameter) ([][]string, error) {
+	if len(parameters) >= MostOptions {
+		return nil, fmt.Errorf("it has %d parameters; up to %d are run", len(parameters), MostOptions-1)
+	}
 	slices.SortFunc(parameters, func(a, b jmhParameter) int { return cmp.Compare(a.name, b.name) })
 	all := [][]string{nil}
 	for _, p := range parameters {
