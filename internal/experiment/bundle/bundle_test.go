@@ -158,7 +158,8 @@ func TestTree(t *testing.T) {
 		must.Do(t, fill(dir))
 		must.Refuse(t, CopyTree(dir, filepath.Join(t.TempDir(), "to")), want)
 	}
-	for _, name := range []string{"../x", "/x", "link/x", "link/../../x", "large"} {
+	for _, name := range []string{"../x", "/x", "link/x", "link/../../x", "large",
+		strings.Repeat("d/", 500) + "x"} {
 		var b bytes.Buffer
 		out := tar.NewWriter(&b)
 		must.Do(t, out.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "link", Linkname: "/tmp"}))
@@ -235,6 +236,10 @@ func TestHostile(t *testing.T) {
 		m.Builds = []Build{{dir, command, 60}}
 		return forged(m, regular("src/a"), regular("x.toml"))
 	}
+	nested := manifest("x.toml", file("src-b/a"), file("src/a"), file("src/c/a"), file("x.toml"))
+	for _, dir := range []string{"src", "src-b", "src/c"} {
+		nested.Builds = append(nested.Builds, Build{dir, []string{"make"}, 60})
+	}
 	other := file("x.toml")
 	other.SHA256 = strings.Repeat("0", 64)
 	for name, c := range map[string]struct {
@@ -251,11 +256,13 @@ func TestHostile(t *testing.T) {
 		"twice":        {forged(manifest("x.toml", file("x.toml"), file("x.toml"))), "is not after"},
 		"file as parent": {forged(manifest("x.toml", file("a"), file("a/b"), file("x.toml"))),
 			"a file and a directory"},
-		"too large":        {forged(manifest("x.toml", large, file("x.toml"))), "more than"},
-		"too many":         {forged(manifest("x.toml", many...)), "at most"},
-		"no hash":          {forged(manifest("x.toml", File{Path: "x.toml", Size: 1})), "no SHA-256"},
-		"no config":        {forged(manifest("y.toml", file("x.toml"))), "is not among its files"},
-		"newer":            {forged(Manifest{Format: 2}), "format 2"},
+		"too large": {forged(manifest("x.toml", large, file("x.toml"))), "more than"},
+		"too many":  {forged(manifest("x.toml", many...)), "at most"},
+		"no hash":   {forged(manifest("x.toml", File{Path: "x.toml", Size: 1})), "no SHA-256"},
+		"no config": {forged(manifest("y.toml", file("x.toml"))), "is not among its files"},
+		"newer":     {forged(Manifest{Format: 2}), "format 2"},
+		"a build in another one": {forged(nested, regular("src-b/a"), regular("src/a"), regular("src/c/a"),
+			regular("x.toml")), `builds "src-b" and "src/c"`},
 		"built elsewhere":  {built("../src", "make"), "which is no directory"},
 		"built everywhere": {built(".", "make"), "which is no directory"},
 		"built file":       {built("src/a", "make"), "which is no directory"},

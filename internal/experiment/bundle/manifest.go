@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -108,12 +109,12 @@ func (m *Manifest) checkBuilds(directories map[string]bool) error {
 		for _, word := range b.Command {
 			size += len(word)
 		}
-		inside := func(dir string) bool { return strings.HasPrefix(b.Directory+"/", dir+"/") }
+		inside := func(o Build) bool { return strings.HasPrefix(b.Directory+"/", o.Directory+"/") }
 		switch {
 		case !directories[b.Directory] || strings.HasPrefix(m.Config, b.Directory+"/"):
 			return fmt.Errorf("%w: it builds %q, which is no directory of files beside its configuration",
 				ErrInvalid, b.Directory)
-		case i > 0 && (b.Directory <= m.Builds[i-1].Directory || inside(m.Builds[i-1].Directory)):
+		case i > 0 && b.Directory <= m.Builds[i-1].Directory || slices.ContainsFunc(m.Builds[:i], inside):
 			return fmt.Errorf("%w: it builds %q and %q", ErrInvalid, m.Builds[i-1].Directory, b.Directory)
 		case len(b.Command) == 0 || len(b.Command) > maxWords || size > maxCommand ||
 			b.Command[0] == "" || strings.Contains(strings.Join(b.Command, ""), "\x00"):

@@ -14,6 +14,10 @@ import (
 // MaxTree bounds the bytes of a tree.
 const MaxTree = 256 << 20
 
+// longestName bounds the bytes of a path in a tree: the time that a path takes grows with its
+// directories.
+const longestName = 1000
+
 // PackTree writes the files of a directory as a tar archive. Links that lead out of it,
 // devices and pipes are refused, and trees that take hours to walk; links to files in it become
 // copies. Whoever made the tree may have put a link in its place: it is not followed out of the
@@ -32,10 +36,9 @@ func PackTree(dir string, w io.Writer) error {
 	out := tar.NewWriter(w)
 	files, entries, left := 0, 0, int64(MaxTree)
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		const longest = 1000 // bytes of a path: the time that a path takes grows with its directories
-		if entries++; err == nil && (entries > 2*MaxFiles || len(name) > longest) {
+		if entries++; err == nil && (entries > 2*MaxFiles || len(name) > longestName) {
 			return fmt.Errorf("it has more than %d directories, or a path of more than %d bytes; leave only "+
-				"what is measured", MaxFiles, longest)
+				"what is measured", MaxFiles, longestName)
 		}
 		if err != nil || d.IsDir() {
 			return err
@@ -109,8 +112,9 @@ func UnpackTree(r io.Reader, dir string) error {
 		}
 		if err == nil {
 			left -= h.Size
-			if entries++; entries > 2*MaxFiles || left < 0 {
-				return fmt.Errorf("it has more than %d files or %d bytes", MaxFiles, MaxTree)
+			if entries++; entries > 2*MaxFiles || left < 0 || len(h.Name) > longestName {
+				return fmt.Errorf("it has more than %d files or %d bytes, or a path of more than %d bytes",
+					MaxFiles, MaxTree, longestName)
 			}
 			err = root.MkdirAll(filepath.Dir(h.Name), readable)
 		}
