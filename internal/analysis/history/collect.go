@@ -77,11 +77,13 @@ func (c *Collector) version(label, source string) int {
 
 // insert puts a version at an index, before those that are later.
 func (c *Collector) insert(at int, v Version) {
-	for label, i := range c.at {
-		c.at[label] = i + number(i >= at)
-	}
-	for machine, i := range c.latest {
-		c.latest[machine] = i + number(i >= at)
+	if at < len(c.versions) {
+		for label, i := range c.at {
+			c.at[label] = i + number(i >= at)
+		}
+		for machine, i := range c.latest {
+			c.latest[machine] = i + number(i >= at)
+		}
 	}
 	c.at[v.Label] = at
 	c.versions = slices.Insert(c.versions, at, v)

@@ -2,6 +2,7 @@ package history
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"krund/rig/must"
@@ -63,4 +64,17 @@ func TestStatesAndDrift(t *testing.T) {
 		t.Errorf("two states: %+v, %v", b.Levels, b.Changes)
 	}
 	must.Be(t, d.Autocorrelation >= 0.15, "drift", d.Autocorrelation)
+}
+
+// TestManyVersions: a version is added without a look at all others, which took hours here.
+func TestManyVersions(t *testing.T) {
+	v := Values{Keys: []Key{{Name: "k"}}}
+	for i := range 500_000 {
+		v.Versions = append(v.Versions, Version{Label: strconv.Itoa(i)})
+		v.Keys[0].Values = append(v.Keys[0].Values, []float64{1})
+	}
+	c := NewCollector(nil)
+	must.Do(t, c.AddSeries(v))
+	versions, _, _ := c.Collected()
+	must.Equal(t, versions[len(versions)-1].Label, "499999")
 }
