@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"krund/internal/execution/account"
@@ -66,8 +67,35 @@ func (e Executor) Build(ctx context.Context, b Build) (output string, err error)
 	if why := failure(run, b.Timeout.String()); why != "" {
 		return output, fmt.Errorf("%w: %s", ErrBuild, why)
 	}
-	if err := bundle.CopyTree(made, b.Into); err != nil { // its processes have ended: nothing moves
+	// Its processes have ended: nothing moves.
+	err = b.owned(made)
+	if err == nil {
+		err = bundle.CopyTree(made, b.Into)
+	}
+	if err != nil {
 		return output, fmt.Errorf("%w: what it has left in {directory}: %w", ErrBuild, err)
 	}
 	return output, nil
+}
+
+// owned refuses files of others: the account may link to what it cannot read, if the kernel does
+// not forbid that (fs.protected_hardlinks).
+func (b Build) owned(dir string) error {
+	if b.Account.IsCaller() {
+		return nil
+	}
+	entries := 0
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entries++; entries > 2*bundle.MaxFiles {
+			return fmt.Errorf("it has more than %d files", bundle.MaxFiles)
+		}
+		info, err := d.Info()
+		if err == nil && int(info.Sys().(*syscall.Stat_t).Uid) != b.Account.UID {
+			err = fmt.Errorf("%q belongs to another account", filepath.Base(name))
+		}
+		return err
+	})
 }
