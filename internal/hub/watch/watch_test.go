@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -314,11 +315,11 @@ func TestHugeAndSilentForge(t *testing.T) {
 	must.Do(t, os.WriteFile(signing, []byte("glpat-1"), 0o600))
 	forge := &watchtest.GitLab{Project: "a/b", Token: "glpat-1", Requests: map[int64]watchtest.Request{}}
 	killed, kill := context.WithCancel(t.Context())
-	requests, sent := 0, int64(0)
+	var requests, sent atomic.Int64
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch requests++; requests {
+		switch requests.Add(1) {
 		case 1: // it ends when nobody reads any more
-			for line := []byte(strings.Repeat(" ", 1<<20)); sent < 1<<30; sent += int64(len(line)) {
+			for line := []byte(strings.Repeat(" ", 1<<20)); sent.Load() < 1<<30; sent.Add(int64(len(line))) {
 				if _, err := w.Write(line); err != nil {
 					return
 				}
@@ -338,7 +339,8 @@ func TestHugeAndSilentForge(t *testing.T) {
 	b.step()
 	repo.Commit(t, "main", "2")
 	b.step()
-	must.Be(t, requests == 1 && sent < 64<<20, requests, "requests;", sent, "bytes")
+	must.Be(t, requests.Load() == 1 && sent.Load() < 64<<20, requests.Load(), "requests;", sent.Load(),
+		"bytes")
 	b.now = b.now.Add(time.Hour)
 	_, err := b.Tell(killed)
 	must.Fail(t, err, context.Canceled)
