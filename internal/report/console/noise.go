@@ -161,17 +161,18 @@ func certificateAnswer(c noise.Certificate) string {
 	}
 	var cpus host.CPUs
 	var worst noise.Source
+	share := 0.0 // of its processor
 	for _, cpu := range m.Census.CPUs {
 		cpus = append(cpus, cpu.CPU)
 		for _, s := range cpu.Sources {
 			if s.NS > worst.NS {
-				worst = s
+				worst, share = s, float64(s.NS)/float64(cpu.TimeNS)
 			}
 		}
 	}
 	text := fmt.Sprintf("%.2g %% of the time of CPU %s was lost", 100*m.Lost(), cpus)
 	if worst.NS > 0 {
-		text += fmt.Sprintf(", most of it to the %s %s", worst.Kind, worst.Name)
+		text += fmt.Sprintf(", the largest part, %.2g %%, to %s %s", 100*share, worst.Kind, worst.Name)
 	}
 	if m.Floor != nil && len(m.Floor.Detectable) > 0 {
 		d := m.Floor.Detectable[len(m.Floor.Detectable)-1]
