@@ -1,0 +1,186 @@
+package report
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+
+	"krund/internal/analysis/history"
+	"krund/internal/display"
+)
+
+// HistoryFigure is a static plot of a key over the versions: the value of each with its interval,
+// the levels, and the changes with the versions that may have made them.
+type HistoryFigure struct {
+	History *history.History
+	Key     *history.KeyHistory
+	Base    string // unit of the values
+	Narrow  bool   // for a part of a page, which may be a phone's; not beside other drawings
+}
+
+// HistoryPlots draws all keys.
+func HistoryPlots(h *history.History, base string) []Drawing {
+	var list []Drawing
+	for i := range h.Keys {
+		if len(h.Keys[i].Points) > 0 {
+			list = append(list, &HistoryFigure{History: h, Key: &h.Keys[i], Base: base})
+		}
+	}
+	return list
+}
+
+const historyHeight = 150
+
+func (f *HistoryFigure) title() string     { return historyKey(f.Key) }
+func (f *HistoryFigure) height() vg.Length { return titleHeight + historyHeight + axisHeight }
+
+func (f *HistoryFigure) width() vg.Length {
+	const narrow = 560
+	if f.Narrow {
+		return narrow
+	}
+	return figureUnits
+}
+
+func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
+	right := f.width() - (figureUnits - plotRight)
+	c.text(label{text: f.title(), at: vg.Point{X: plotLeft, Y: top + titleHeight/2},
+		size: fitting(f.title(), right-plotLeft)})
+	top += titleHeight
+	span := f.span()
+	p := panel{canvas: c, size: textSize, xs: Span{-0.5, float64(len(f.History.Versions)) - 0.5}, ys: span,
+		unit: display.UnitOf(f.Base).For(span.High), Rectangle: box(plotLeft, right, top, historyHeight)}
+	for i := range f.Key.Changes {
+		p.culprits(&f.Key.Changes[i])
+	}
+	p.frame(4)
+	f.points(p)
+	for _, l := range f.Key.Levels {
+		y := p.y(l.Value)
+		p.lines(levelInk,
+			[]vg.Point{{X: p.x(float64(l.From) - 0.4), Y: y}, {X: p.x(float64(l.To) + 0.4), Y: y}})
+	}
+	f.others(p)
+	var named []Span // where the lines of names have text; each has one line
+	replaced, _ := f.History.Seams(f.Key)
+	for _, s := range replaced {
+		named = p.mark(float64(s.Version)-0.5, kernelLineInk, "machine replaced", named)
+	}
+	for i := range f.Key.Changes {
+		named = f.change(p, &f.Key.Changes[i], named)
+	}
+	f.versions(p)
+	p.text(label{text: p.unit.Name(), at: vg.Point{X: textSize, Y: p.Min.Y + historyHeight/2}, size: textSize,
+		anchor: middle, upright: true})
+}
+
+// span is that of the values, with a margin; parts of intervals beyond it are cut off.
+func (f *HistoryFigure) span() Span {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, p := range f.Key.Points {
+		low, high = min(low, p.Value), max(high, p.Value)
+	}
+	const share, least = 0.15, 0.01 // of the range; of the value
+	margin := max(share*(high-low), least*high)
+	return Span{low - margin, high + margin}
+}
+
+// culprits draws the versions that may have made a change.
+func (p panel) culprits(c *history.Change) {
+	p.area(bandInk, "", corners(vg.Rectangle{
+		Min: vg.Point{X: p.x(float64(c.First) - 0.5), Y: p.Min.Y},
+		Max: vg.Point{X: p.x(float64(c.Last) + 0.5), Y: p.Max.Y}}))
+}
+
+func (f *HistoryFigure) points(p panel) {
+	var bars [][]vg.Point
+	var centers []vg.Point
+	inside := func(v float64) vg.Length { return p.y(min(max(v, p.ys.Low), p.ys.High)) }
+	for _, q := range f.Key.Points {
+		x := p.x(float64(q.Version))
+		bars = append(bars, []vg.Point{{X: x, Y: inside(q.Low)}, {X: x, Y: inside(q.High)}})
+		centers = append(centers, vg.Point{X: x, Y: p.y(q.Value)})
+	}
+	const radius = 2.2
+	p.lines(gridInk, bars...)
+	p.circles(seriesInk, radius, centers)
+}
+
+// others draws a line where something happened to the machine that did not change this key.
+func (f *HistoryFigure) others(p panel) {
+	var lines [][]vg.Point
+	for i := range f.History.Events {
+		e := &f.History.Events[i]
+		if e.Machine == f.Key.Machine && f.changed(e) == nil {
+			lines = append(lines, p.upright(p.x(float64(e.Version)-0.5)))
+		}
+	}
+	p.lines(kernelLineInk, lines...)
+}
+
+// changed returns the change of the key in an event; nil if there is none.
+func (f *HistoryFigure) changed(e *history.Event) *history.Change {
+	for _, k := range e.Keys {
+		own := &f.History.Keys[k.Key]
+		if own.Key == f.Key.Key && own.Machine == f.Key.Machine {
+			return &own.Changes[k.Change]
+		}
+	}
+	return nil
+}
+
+// change draws a line where a change most probably happened, its size, and what made it.
+func (f *HistoryFigure) change(p panel, c *history.Change, named []Span) []Span {
+	style := changeInk
+	text := signed(c.Ratio, twoDigits)
+	for i := range f.History.Events {
+		e := &f.History.Events[i]
+		if own := f.changed(e); own != nil && own.Version == c.Version {
+			text += " " + string(e.Verdict)
+			break
+		}
+	}
+	if c.Muted {
+		style, text = differentInk, text+" muted"
+	}
+	return p.mark(float64(c.Version)-0.5, style, text, named)
+}
+
+// mark draws a line with a name, in the first line of names where nothing else is.
+func (p panel) mark(at float64, style ink, text string, named []Span) []Span {
+	x := p.x(at)
+	p.lines(style, p.upright(x))
+	const letter, line = 6.5, 14
+	width := letter * vg.Length(len(text))
+	l := label{text: text, at: vg.Point{X: x + 4, Y: p.Min.Y + 9}, size: nameSize, halo: true}
+	if x > (p.Min.X+p.Max.X)/2 {
+		l.at.X, l.anchor, x = x-4, end, x-width
+	}
+	own := Span{float64(x), float64(x + width)}
+	row := slices.IndexFunc(named, func(s Span) bool { return own.Low > s.High || own.High < s.Low })
+	if row < 0 {
+		row, named = len(named), append(named, own)
+	}
+	named[row] = Span{min(named[row].Low, own.Low), max(named[row].High, own.High)}
+	if l.at.Y += line * vg.Length(row); l.at.Y < p.Max.Y {
+		p.text(l)
+	}
+	return named
+}
+
+// versions draws the labels of some versions.
+func (f *HistoryFigure) versions(p panel) {
+	const longest, width = 16, 110 // letters; of a label with its distance
+	n := int((p.Max.X - p.Min.X) / width)
+	for _, t := range p.xs.WholeTicks(n) {
+		if v := int(t); v >= 0 && v < len(f.History.Versions) {
+			text := display.PlainLine(versionLabel(f.History, v))
+			if letters := []rune(text); len(letters) > longest {
+				text = string(letters[:longest-1]) + "…"
+			}
+			p.below(text, p.x(t), numbersBelow, nameSize)
+		}
+	}
+	p.axisName("version")
+}
