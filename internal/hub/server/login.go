@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -20,6 +21,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/pages"
 )
 
 // LoginConfig is how people log in, besides tokens: the file login.toml of the hub's data
@@ -336,4 +338,28 @@ func nameOf(ctx context.Context, p *oidc.Provider, id *oidc.IDToken, tokens *oau
 		}
 	}
 	return cmp.Or(claims.Name, claims.Email), err
+}
+
+// who returns the identity of who sent the request: by a bearer token, by the session of a browser,
+// or by the header of a reverse proxy.
+func (s *Server) who(r *http.Request) (access.Identity, error) {
+	token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if c, err := r.Cookie(pages.Cookie); !found && err == nil {
+		token, found = c.Value, true
+	}
+	if !found {
+		if who, ok, err := s.proxied(r); ok || err != nil {
+			return who, err
+		}
+		if s.Login.Anonymous {
+			return access.Identity{Name: string(access.Anonymous), Role: access.Anonymous}, nil
+		}
+		return access.Identity{}, failure{http.StatusUnauthorized,
+			"no token; send the header \"Authorization: Bearer TOKEN\", or log in"}
+	}
+	who, err := s.DB.Who(r.Context(), token)
+	if errors.Is(err, database.ErrMissing) {
+		err = database.ErrRevoked
+	}
+	return who, err
 }

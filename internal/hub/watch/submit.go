@@ -3,7 +3,9 @@ package watch
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +20,7 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/bundle"
 	"krund/internal/experiment/config"
+	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/machine/command"
 )
@@ -171,4 +174,31 @@ func (s Schedule) contents(r database.Run, copies []bundle.Copy) (*bundle.Conten
 			"although nothing changed", s.Experiment)
 	}
 	return bundle.Collect(cfg, copies)
+}
+
+// keep stores a file that write makes, and returns its hash and size. The blob is garbage until a
+// row of the database refers to it.
+func (w *Watcher) keep(ctx context.Context, write func(io.Writer) error) (hash string, size int64,
+	err error) {
+	f, err := os.CreateTemp(w.Dir, "work-")
+	if err != nil {
+		return "", 0, err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // the next start removes it, too
+	defer f.Close()           //nolint:errcheck // it is temporary
+	sum := sha256.New()
+	if err := write(io.MultiWriter(f, sum)); err != nil {
+		return "", 0, err
+	}
+	if size, err = f.Seek(0, io.SeekCurrent); err == nil && size > api.MaxBlob {
+		err = fmt.Errorf("it has %d bytes, and at most %d are stored", size, api.MaxBlob)
+	}
+	hash = hex.EncodeToString(sum.Sum(nil))
+	if err == nil {
+		err = w.DB.Announce(ctx, []string{hash})
+	}
+	if err == nil {
+		err = w.Store.Put(ctx, hash, size, io.NewSectionReader(f, 0, size))
+	}
+	return hash, size, err
 }
