@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/explain"
 	"krund/internal/analysis/warmup"
 )
@@ -100,11 +101,12 @@ func (r *Run) Numbers() Span { return Span{1, max(float64(len(r.Values)), 2)} }
 // spanOf is the range of the values without a share of them at each end, plus a margin. Without
 // values it is 0 to 1.
 func spanOf(values []float64, tail, margin float64) Span {
-	sorted := slices.DeleteFunc(slices.Sorted(slices.Values(values)),
+	sorted := slices.DeleteFunc(slices.Clone(values),
 		func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	if len(sorted) == 0 {
 		return Span{0, 1}
 	}
+	arith.Sort(sorted)
 	cut := int(tail * float64(len(sorted)))
 	low, high := sorted[cut], sorted[len(sorted)-1-cut]
 	around := (high - low) * margin
