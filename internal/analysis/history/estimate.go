@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/warmup"
 )
 
 // describe fills in the points, levels and changes.
@@ -236,4 +237,92 @@ func (d *detector) delay(s int, size float64, versions int) int {
 		}
 	}
 	return 0
+}
+
+// States are two groups into which a key's last executions of a level fall, in no order of time:
+// the key has two states, and chance puts an execution, a night or a build into one of them.
+type States struct {
+	// Low and High are the geometric means of the groups, OfLow and OfHigh their executions.
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	OfLow  int     `json:"of_low"`
+	OfHigh int     `json:"of_high"`
+}
+
+// statesOf looks at the last level with enough executions to show states: see warmup.GroupsOf. What
+// changes its state fewer than three times is a change that was not found, or one disturbance. Of
+// many executions a rare state is seen, and of few one that is near: the ends of groups grow
+// together.
+func statesOf(levels []Level, values [][]float64) *States {
+	const many, few, fewestRuns = 50, 20, 4
+	for l := len(levels) - 1; l >= 0; l-- {
+		var logs []float64 // the last one first
+		for v := levels[l].To; v >= levels[l].From && len(logs) < many; v-- {
+			for _, value := range slices.Backward(values[v]) {
+				logs = append(logs, math.Log(value))
+			}
+		}
+		if len(logs) < warmup.FewestGrouped {
+			continue
+		}
+		for _, n := range []int{many, few} {
+			logs = logs[:min(n, len(logs))]
+			g, ok := warmup.GroupsOf(logs, warmup.LeastGroup)
+			runs := 1
+			for i := 1; i < len(logs); i++ {
+				runs += number(logs[i-1] > g.Middle != (logs[i] > g.Middle))
+			}
+			if ok && g.High-g.Low >= math.Log1p(warmup.Visible) && runs >= fewestRuns {
+				return &States{exp(g.Low), exp(g.High), len(logs) - g.OfHigh, g.OfHigh}
+			}
+		}
+		return nil
+	}
+	return nil
+}
+
+// Injected says how often a slowdown would have been found, had it been in the data.
+type Injected struct {
+	Size float64 `json:"size"` // 0.01: 1 % slower
+	Keys int     `json:"keys"` // of which some place could be tried
+	// Within are numbers of versions, the first one with the slowdown included.
+	Within []InjectedWithin `json:"within"`
+}
+
+// InjectedWithin is the share of the places in which it would have been found.
+type InjectedWithin struct {
+	Versions int     `json:"versions"`
+	Places   int     `json:"places"` // tried
+	Found    float64 `json:"found"`
+}
+
+// Inject replays the last level of each key with a slowdown that begins at some of its versions, in
+// that key alone: a positive control of the history and its data.
+func Inject(versions []Version, keys []Key, size float64, o Options) *Injected {
+	const places = 20
+	r := &Injected{Size: size, Within: []InjectedWithin{{Versions: 3}, {Versions: 5}, {Versions: 10},
+		{Versions: 20}}}
+	h := newHistory(versions, o)
+	for _, d := range h.detect(keys) {
+		longest := r.Within[len(r.Within)-1].Versions
+		first, tried := max(d.begin, d.from-1)+clipFewest, false
+		step := max(1, (len(d.points)-first)/places)
+		for s := first; s < len(d.points); s += step {
+			delay := d.delay(s, math.Log1p(size), longest)
+			for i := range r.Within {
+				w := &r.Within[i]
+				if s+w.Versions > len(d.points) {
+					continue
+				}
+				tried = true
+				w.Places++
+				w.Found += float64(number(delay > 0 && delay <= w.Versions))
+			}
+		}
+		r.Keys += number(tried)
+	}
+	for i := range r.Within {
+		r.Within[i].Found /= float64(max(r.Within[i].Places, 1))
+	}
+	return r
 }
