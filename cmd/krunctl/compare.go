@@ -18,69 +18,6 @@ import (
 	"krund/internal/report"
 )
 
-const compareHelp = `Compare says what is faster, and by how much: two experiments, or the VMs, variants,
-arms, benchmarks, machines or kinds of restart of one, each with a base. The first line
-is the answer. Below it, for each key: how fast the steady state is, the classes of the
-executions, and beside them the cost of warming up.
-
-The verdict is better, worse, same, changed (other classes, neither better nor
-worse) or cannot tell, with the reason and what would help. It holds for the whole
-table: if nothing has changed, the probability that any key gets a verdict is at
-most 1 - confidence (--correction holm). "same" means that a change of the margin
-or more was excluded. Executions are compared, not iterations; at least two
-completed executions are needed on each side, better ten. docs/statistics.md
-explains the tests, docs/which.md how to find out which VM is faster.
-
---by says what differs between the keys of one experiment that are compared, or of
-several together; everything else must be alike. A variant that belongs to its VM need
-not be: the only one of a VM is compared with the only one of another. --base is the one
-that the others are compared with; by default the first of the configuration. Without
---by, arms are compared, else VMs, variants, machines or benchmarks (the commands of
-hyperfine), the first of these of which there are two. --between compares two keys;
-a part of a key that no other has is enough. With two experiments and no --by, the
-keys of the first are compared with the same keys of the second.
-
-Arms are compared within each block, so that drift cancels, and other keys within
-each round if its order was drawn (order = "interleaved") and there are five. A null
-arm, a second copy of the first, is shown beside: no change is reported that is not
-larger than the difference between the copies. Executions of an experiment that several
-machines share (NAME/MACHINE/NAME.krun) are compared within machines, and the output
-reports how much these differ.
-
-Both sides must have been analyzed with the same options (see krunctl analyze). A
-side that was not analyzed is analyzed like the other one. Neither is changed.
-
-An ID is that of an experiment on a hub: what its machines have shipped is fetched and
-compared here. KRUNHUB_URL is the address of the hub, KRUNHUB_TOKEN a token
-with the role reader or user.
-
---by restart shows whether faster restarts do for this machine (experiment.reboot =
-"kexec" or "soft", and experiment.hardware_every), with the variation between restarts
-of the hardware. With a large share of that, measure after many of them.
-
-EXAMPLES
-  krunctl compare before.krun after.krun
-  krunctl compare --by vm --base CPython vms.krun
-  krunctl compare commands.json                      the commands of hyperfine
-  krunctl compare --between nbody:C:default nbody:PyPy:default vms.krun
-  krunctl compare --by benchmark a.json b.json       of several files together
-  krunctl compare ab.krun                            the arms of an experiment
-  krunctl compare --format html -o ab.html ab.krun   a page with a plot
-  krunctl compare --format markdown main.krun branch.krun > comment.md
-  krunctl compare --fail-on changed main.krun branch.krun
-  krunctl compare ab/                     ab/lab1/ab.krun, ab/lab2/ab.krun
-  krunctl compare --format junit -o compare.xml 3v0c5n7xk2m9q4rt
-
-EXIT STATUS
-  0  nothing that --fail-on names
-  1  a key got worse (changed), or something could not be done
-  2  wrong usage
-  3  no key got worse (changed), but it cannot be judged: no key has two executions
-     on each side, or a key has two before and fewer after, because they failed, or
-     the null arm differs from the first one, or damaged records were left out;
-     standard error says which
-  4  an experiment of a hub has not ended`
-
 // compareOptions are the flags.
 type compareOptions struct {
 	compare.Options
@@ -106,7 +43,6 @@ func compareCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "compare BEFORE AFTER | EXPERIMENT [--by PART] | ID...",
 		Short: "Say what is faster: two experiments, or the VMs, arms, ... of one",
-		Long:  compareHelp,
 		Args:  arguments(1, 1000, "two experiments or files of results, or one"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {

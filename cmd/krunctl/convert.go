@@ -22,63 +22,6 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-const convertHelp = `Convert writes measured series in another format. What the input is, is found out:
-experiments of krund, results of Krun, CSV files of warmup_stats, JMH (-rf json), pyperf,
-hyperfine (--export-json), go test -bench, and those of criterion, divan, pytest-benchmark,
-Google Benchmark, BenchmarkDotNet and ReBench; and configurations of Krun.
-
-  --to csv      a table; --rows says what a row is
-  --to jsonl    the same as JSON lines
-  --to trace    iterations and events for ui.perfetto.dev, chrome://tracing or
-                speedscope; select keys: viewers are slow with 100,000s of events
-  --to krun     results of Krun, NAME_results.json.bz2, for warmup_stats. They cannot
-                hold other units than seconds, such as operations per second
-  --to plain    a CSV with key, execution, iteration, value and unit, which krunctl reads
-  --to go       Go's benchmark format, for benchstat; an iteration is a line
-  --to parquet  for DuckDB, Spark and pandas: a row per iteration, in a file for each
-                key below the directory -o: benchmark=B/vm=V/variant=X/iterations.parquet
-  --to toml     a configuration of Krun as one of krund; what could not be converted, or
-                not exactly, is listed on standard error: read that list first. The file
-                is a Python program, evaluated without access to the system.
-                docs/from-krun.md explains each key. A file that exists is not replaced
-
-Of an experiment of krund a row of csv and jsonl is, with --rows
-  iterations  (the default) benchmark, vm, variant; pexec, the number of the process
-              execution of this key, from 1; slot (from 0) and attempt (from 1), where the
-              record is; iteration, from 0; start_ns; wall_ns and wall_s; and a column for
-              each counter and each column of the benchmark: NAME, or NAME_coreN of
-              processor N. Missing values are empty; user_NAME is one whose name is taken
-  executions  the same first columns, then iterations, process_wall_ns, utime_ns,
-              stime_ns, maxrss_bytes, exec_to_init_ns, exec_to_first_ns; daemon_cpu_ns,
-              daemon_wake_ups and kernel_threads_cpu_ns of krund and the kernel meanwhile;
-              total_NAME and total_NAME_coreN of the counters; energy_uj_NAME_ZONE
-  events      an event of an instrumented execution or of the kernel: the same first
-              columns, then the iteration that ran (empty between two), kind, name,
-              time_ns, duration_ns, argument
-  wide        a process execution, as in the CSV of warmup_stats: process_exec_num,
-              bench_name and the seconds of each iteration. warmup_stats needs one VM and
-              language per file (-o DIRECTORY/ writes a file VM_VARIANT.csv for each), as
-              many iterations in all rows, and numbers without gaps. Files of other tools
-              have only these rows
-
-Only the first completed record of each slot is written. --all-outcomes adds the others,
-and a column with the outcome. docs/exchange.md has examples in Python, R and SQL.
-
-It only reads, and may run while krund does, but it takes processor time from a
-machine that measures.
-
-EXAMPLES
-  krunctl convert --to csv warmup.krun > warmup.csv
-  krunctl convert --to csv --column aperf_core0 -o warmup.csv warmup.krun
-  krunctl convert --to csv --rows wide -o warmup_csv/ warmup.krun
-  krunctl convert --to jsonl --iterations 0-99 warmup.krun | jq -s length
-  krunctl convert --to trace --key 'nbody:CPython:*' -o trace.json warmup.krun
-  krunctl convert --to krun -o fib_results.json.bz2 jmh.json
-  krunctl convert --to parquet -o warmup/ warmup.krun
-  krunctl convert --to go warmup.krun | benchstat -col /vm -
-  krunctl convert --to toml -o study.toml old.krun
-` + readExitHelp
-
 // What --to and --rows name, as far as code asks for it.
 const (
 	toJSONL, toTrace, toKrun, toParquet, toTOML = "jsonl", "trace", "krun", "parquet", "toml"
@@ -101,7 +44,6 @@ func convertCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "convert --to FORMAT DIR|NAME.toml|FILE",
 		Short: "Write measured series, or a configuration of Krun, in another format",
-		Long:  convertHelp,
 		Args:  arguments(1, 1, "an experiment or a file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !c.Flags().Changed("to") {

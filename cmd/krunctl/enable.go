@@ -19,54 +19,6 @@ import (
 	"krund/internal/reading/summary"
 )
 
-const enableHelp = `Enable makes an experiment start at the next boot, and at every boot after it
-until nothing is outstanding: it installs the unit krund@NAME.service, an instance
-of krund's template, with a drop-in that names the configuration. It needs root.
-
-First it checks the configuration and all files that it names. Then it prints what
-will happen: when the machine restarts first, how many times, for how long, what is
-stopped, and how to end it. On a terminal it then asks, if the experiment restarts
-the machine; --yes answers.
-
-An experiment with reboots, or with a fresh account, needs the machine for itself:
-while one is enabled, another cannot be enabled.
-
-An experiment with a boot entry of its own (boot.entry) runs only in boots of that
-entry: enable requests the first one from the boot loader, krund each of the
-others. All other boots are ordinary ones.
-
-krund does not go on with programs, benchmarks or libraries that have changed since
-it measured them. With --accept-changed it does, as a new edition, whose results
-are never pooled with those before.
-
-With --start krund starts now instead of at the next boot. With --root the unit is
-installed below that directory (for an image that is being built), and systemd is
-not notified.
-
-FILES
-  /etc/systemd/system/krund@NAME.service.d/experiment.conf
-      names the configuration
-  /etc/systemd/system/*.target.wants/krund@NAME.service
-      makes boots start it; krund removes it when nothing is outstanding
-
-EXAMPLES
-  krunctl enable warmup.toml
-  krunctl enable --start --yes warmup.toml
-  krunctl enable --root /mnt/image /srv/warmup.toml
-` + exitHelp
-
-const disableHelp = `Disable makes the next boots ordinary ones: it removes the unit
-krund@NAME.service that enable has installed. It needs root. The experiment's
-directory does not change; enabling the experiment again continues it.
-
-A running krund continues until it restarts the machine or is done. With --stop it
-is stopped: it ends the running benchmark and restores the machine.
-
-EXAMPLES
-  krunctl disable warmup
-  krunctl disable --stop warmup.toml
-` + exitHelp
-
 type unitOptions struct {
 	start, stop, accept, yes bool
 	root                     string
@@ -76,7 +28,7 @@ func enableCommand(a *app) *cobra.Command {
 	var o unitOptions
 	c := &cobra.Command{
 		Use: "enable NAME.toml", Short: "Make an experiment start at every boot until it is done",
-		Long: enableHelp, Args: arguments(1, 1, "the experiment's configuration"),
+		Args: arguments(1, 1, "the experiment's configuration"),
 		RunE: func(c *cobra.Command, args []string) error { return a.enable(c.Context(), args[0], o) },
 	}
 	c.Flags().BoolVar(&o.start, "start", false, "start now, not at the next boot")
@@ -91,7 +43,7 @@ func enableCommand(a *app) *cobra.Command {
 func disableCommand(a *app) *cobra.Command {
 	var o unitOptions
 	c := &cobra.Command{
-		Use: "disable NAME|NAME.toml", Short: "Make the next boots ordinary ones", Long: disableHelp,
+		Use: "disable NAME|NAME.toml", Short: "Make the next boots ordinary ones",
 		Args: arguments(1, 1, "the experiment's name or configuration"),
 		RunE: func(c *cobra.Command, args []string) error { return a.disable(c.Context(), args[0], o) },
 	}

@@ -15,40 +15,6 @@ import (
 	"krund/internal/report"
 )
 
-const enoughHelp = `Enough tells how much to measure, from an experiment that was measured a few times
-(a pilot of 5 executions, or whatever there is): for each key, how many executions
-give its level to ± 1 % (--level), how many per side a comparison needs to find a
-change of 2 % with a power of 0.8 (--change), the hours that they take, how the
-same time is best split between boots, executions and iterations, and what limits
-the result.
-
-A few executions do not show well how much executions vary. So there are two
-numbers: one if they vary as measured, which is too small for half of the keys, and
-one that is enough for nine of ten. Best are two stages: --write FILE writes a
-configuration with the executions that are missing, and when it was run, --pilot
-takes the first experiment for the variation, and prints the interval of both.
-That takes less than half of the executions of being sure at once, and the interval
-never misses the wanted width.
-
-With --change, --write writes a new experiment with the executions of one side; for
-two builds, use it as the configuration of both, or add arms. FILE belongs beside
-the experiment, because paths in it are relative. docs/enough.md has the methods,
-and how well the promises are kept on public data.
-
-The methods of papers that answer related questions are commands of their own:
-  enough stability   where could warm-up and executions have stopped by themselves?
-  enough optimize    which part of the full experiment has a result as stable?
-  enough simulate    what would [stop] have saved?
-  enough how-long    would a shorter experiment have led to the same classification?
-
-EXAMPLES
-  krunctl enough warmup.krun
-  krunctl enough --level 0.5% --change 1% warmup.toml
-  krunctl enough --format json warmup.krun | jq '.keys[] | {key, for_level}'
-  krunctl enough --write more.toml warmup.krun
-  krunctl enough --pilot warmup.krun more.krun
-` + readExitHelp
-
 type enoughOptions struct {
 	level, change, format, write, pilot, key string
 	boot                                     time.Duration
@@ -61,7 +27,6 @@ func enoughCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "enough DIR|NAME.toml|FILE",
 		Short: "Tell how many executions are enough, and what that takes",
-		Long:  enoughHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.writeChange = c.Flags().Changed("change")
@@ -158,23 +123,11 @@ func (a *app) writeEnough(arg string, doc *enough.Document, o enoughOptions) err
 	return a.toText(o.write, text)
 }
 
-const howLongHelp = `How-long tells when a shorter experiment would have led to the same conclusions as
-the whole one: each execution is cut to fewer iterations and analyzed again, and
-fewer executions are drawn (section 9.1 of Barrett et al., OOPSLA '17). Two
-conclusions agree if the classes, the steady iteration and the performance have
-intervals that overlap. It takes the rules of the stored analysis.
-
-EXAMPLES
-  krunctl enough how-long warmup.krun
-  krunctl enough how-long --format json warmup.krun | jq .executions
-` + readExitHelp
-
 func howLongCommand(a *app) *cobra.Command {
 	var key, format string
 	c := &cobra.Command{
 		Use:   "how-long DIR|NAME.toml|FILE",
 		Short: "Would a shorter experiment have led to the same classification?",
-		Long:  howLongHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.howLong(args[0], key, format)

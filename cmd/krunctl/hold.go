@@ -21,45 +21,10 @@ import (
 	"krund/internal/reading/summary"
 )
 
-const holdHelp = `Hold makes the next boots of this machine ordinary ones as far as the experiment
-is concerned, until "krunctl resume": krund starts as before, reports that it is
-held, changes nothing and exits. Its unit stays enabled, and what is outstanding
-stays outstanding.
-
-A process execution that is running continues and is recorded; then the machine
-restarts once more, into an ordinary boot. To end krund after that execution
-without a restart use "krunctl stop"; to end it now, "krunctl disable --stop".
-
-An experiment that has not begun can be held, too: the hold is a file of that name
-in its directory.
-
-There are two more ways, for example when there is too little time to log in: the
-file /etc/krund/hold holds all experiments of the machine, even if it was created
-while the disk was in another machine; the kernel argument krund.hold, typed into
-the boot loader's menu, holds them for that boot.
-
-EXAMPLES
-  krunctl hold warmup.toml
-  krunctl hold warmup.krun
-` + exitHelp
-
-const resumeHelp = `Resume ends a hold: from the next boot on krund continues where it was. It does not
-start krund now; for that restart the machine, or start the experiment's unit.
-
-For an experiment with a boot entry of its own (boot.entry), resume requests the
-next boot from the boot loader again, which needs root.
-
-If the experiment is also held in another way (/etc/krund/hold, the kernel
-argument krund.hold), resume says so.
-
-EXAMPLES
-  krunctl resume warmup.toml
-` + exitHelp
-
 func holdCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "hold DIR|NAME.toml", Short: "Make the next boots ordinary ones, until resume",
-		Long: holdHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(c *cobra.Command, args []string) error { return a.hold(c.Context(), args[0]) },
 	}
 }
@@ -67,7 +32,7 @@ func holdCommand(a *app) *cobra.Command {
 func resumeCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "resume DIR|NAME.toml", Short: "End a hold: krund continues at the next boot",
-		Long: resumeHelp, Args: arguments(1, 1, "the experiment's directory or configuration"),
+		Args: arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(c *cobra.Command, args []string) error { return a.resume(c.Context(), args[0]) },
 	}
 }

@@ -11,28 +11,11 @@ import (
 	"krund/internal/trial"
 )
 
-const initHelp = `Init writes a first experiment into this directory: NAME.toml, a configuration with
-comments, and a benchmark that runs, in a language or as a command. Nothing that
-exists is replaced. It prints what to type next.
-
-The languages are c, python, javascript, java, ruby, lua, php, go and rust. A suite is
-pyperformance, pyperf, ruby-bench, are-we-fast-yet, go-test, jmh, renaissance, dacapo,
-octane, jetstream or sightglass, unpacked in the directory PATH: its benchmarks run
-unchanged. For others see runners/README.md.
-
-EXAMPLES
-  krunctl init python
-  krunctl init c sums
-  krunctl init sorting -- sort words
-  krunctl init --suite pyperformance ~/pyperformance
-` + exitHelp
-
 func initCommand(a *app) *cobra.Command {
 	suite := ""
 	cmd := &cobra.Command{
 		Use:   "init LANGUAGE [NAME] | NAME -- COMMAND... | --suite NAME PATH",
 		Short: "Write a first experiment that runs",
-		Long:  initHelp,
 		RunE: func(c *cobra.Command, args []string) error {
 			at, e, err := c.ArgsLenAtDash(), starter.Experiment{}, error(nil)
 			switch {

@@ -13,30 +13,6 @@ import (
 	"krund/internal/hub/joined"
 )
 
-const joinHelp = `Join registers this machine with a hub. From then on krund ships the records of each
-process execution to it, before the machine restarts ("krunctl hub ship"), and while the
-machine is idle a timer asks the hub every minute what to do. It needs root.
-
-The token must be one with the role join or admin: in a file that --token-file names
-(- is standard input), or in the variable KRUNHUB_TOKEN. Every user of the machine can
-see one that is given by --token in the list of processes. The hub answers with a token
-of this machine's own, which can do nothing but ship its records. Joining again gives
-this machine another token and ends the former one; if a machine of this name has
-joined or was seen within an hour, or runs an experiment, it takes --replace: two hosts
-may have the same name by mistake. The place of a machine that the hub has seen is for
-the machine that still has its token in hub.toml, and for tokens with the role admin.
-
-To leave the hub, remove /etc/krund/hub.toml and disable the timer.
-
-FILES
-  /etc/krund/hub.toml  the hub, this machine's token, and the deadline of a shipment;
-                       only root can read it
-
-EXAMPLES
-  krunctl hub join https://hub.example --token-file token
-  ssh bench-1 sudo krunctl hub join http://10.0.0.2:8642 --pool lab --token-file - < token
-` + exitHelp
-
 type joinOptions struct {
 	token, tokenFile, pool, name string
 	replace                      bool
@@ -45,7 +21,7 @@ type joinOptions struct {
 func joinCommand(a *app) *cobra.Command {
 	var o joinOptions
 	c := &cobra.Command{
-		Use: "join URL", Short: "Register this machine with a hub", Long: joinHelp,
+		Use: "join URL", Short: "Register this machine with a hub",
 		Args: arguments(1, 1, "the address of the hub"),
 		RunE: func(c *cobra.Command, args []string) error { return a.join(c.Context(), args[0], o) },
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -105,23 +107,23 @@ const startHelp = `  krunctl time 'command a' 'command b'   which is faster, now
   krunctl run NAME.toml                  measure an experiment in this terminal
   krunctl report NAME.krun               what was measured, as pages`
 
-const rootHelp = `Krunctl plans, runs, watches, reads, checks and repairs experiments of krund, which
-measures how programs warm up. Most people need three lines:
+// helpTexts has the help of each command in help/COMMAND.txt, which is also its manual page.
+//
+//go:embed help
+var helpTexts embed.FS
 
-` + startHelp + `
-
-An experiment is a file NAME.toml; its state and its results are in the directory
-NAME.krun beside it. Commands that need only the directory take either. On a lab machine:
-check, enable and a restart; then status; at the end analyze and report.
-
-FILES
-  NAME.toml                the configuration of an experiment; see krund.toml(5)
-  NAME.krun/schedule       what is to be run, and how far it is
-  NAME.krun/results/       a record of each process execution
-  NAME.krun/analysis.json  the results of analyze; report and compare use them
-  NAME.krun/hold, NAME.krun/stop
-                           requests to krund, made by hold and stop
-  /etc/krund/hold          holds all experiments while it exists`
+// addHelp gives a command and those below it their help texts.
+func addHelp(c *cobra.Command) {
+	_, words, _ := strings.Cut(c.CommandPath(), " ")
+	file := "help/" + strings.ReplaceAll(cmp.Or(words, "krunctl"), " ", "-") + ".txt"
+	if text, err := helpTexts.ReadFile(file); err == nil {
+		c.Long = strings.TrimSpace(strings.NewReplacer("{start}", startHelp, "{exit status}", exitHelp,
+			"{exit status of readers}", readExitHelp).Replace(string(text)))
+	}
+	for _, child := range c.Commands() {
+		addHelp(child)
+	}
+}
 
 // wordsOf are the pages that explain what the tables of a command are called.
 var wordsOf = map[string]string{"show": "docs/output.md", "analyze": "docs/analysis.md",
@@ -158,7 +160,6 @@ func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "krunctl COMMAND",
 		Short:         "Plan, watch, read, check and repair experiments of krund",
-		Long:          rootHelp + "\n" + readExitHelp,
 		Version:       display.Version(),
 		Args:          cobra.ArbitraryArgs, // so that RunE gets an unknown command
 		SilenceErrors: true,
@@ -178,6 +179,7 @@ func rootCommand(a *app) *cobra.Command {
 	// all commands take it, for scripts; the result does not depend on it
 	root.PersistentFlags().VarPF(jobs{}, "jobs", "j", "number of processors to use").Hidden = true
 	addCommands(root, a)
+	addHelp(root)
 	root.SetHelpFunc(shortHelp(root.HelpFunc(), a.console().Width()))
 	root.AddCommand(manual.Command())
 	return root
@@ -255,16 +257,7 @@ func addCommands(root *cobra.Command, a *app) {
 	root.AddCommand(version)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
-		c.Short, c.Long = "Print a script that completes commands in a shell", completionHelp
+		c.Short = "Print a script that completes commands in a shell"
 		c.Hidden = true
 	}
 }
-
-const completionHelp = `Completion prints a script for a shell that makes the Tab key complete commands
-and options of krunctl. The packages install it for bash, zsh and fish.
-"krunctl completion SHELL --help" explains how to load it.
-
-EXAMPLES
-  . <(krunctl completion bash)                       in this shell
-  krunctl completion zsh > "${fpath[1]}/_krunctl"    in each zsh from now on
-` + exitHelp

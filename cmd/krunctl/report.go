@@ -16,38 +16,6 @@ import (
 	"krund/internal/report"
 )
 
-const reportHelp = `Report writes what was measured as pages, or draws it.
-
-Pages are a directory of HTML: what was measured, where and under which controls, a
-table of all keys, and for each key plots of its process executions, with the events of
-the VM and the kernel below them, and what explains outliers and changepoints (see
-krunctl explain). They need no network: open index.html from the disk. A previous report
-is replaced when the new one is complete: files that only the previous report has are
-removed, and nothing else. files.sha256 lists the files that krunctl has written.
-
-With --format pdf, svg or png, or -o with such an ending, it draws process executions like
-the study's figures: values against iterations, above them a strip with a narrower axis,
-in them an inset of the first iterations. Outliers are circled (green: other executions
-have them, too); changepoints and segment means are dashed, with the means of segments
-that are equivalent to the last in black and others in grey. Kernel messages, throttling
-and temperatures are marked on the axis of iterations. Below it are the events of the VM
-and the kernel, and other columns as in the study's Figures 2 and 6: --column selects
-them. The default are those of the VM and the benchmark (gc_time, jit_time); minor_faults
-is one of the kernel, cycles one per core. A page has as many executions as fit on A4.
-SVG and PNG are one page: they show the first executions.
-
-It reads what krunctl analyze reads, with its analysis if there is one; run analyze
-first to choose the options of the analysis. It writes only what -o names: without it,
-NAME.report here, or NAME.pdf, .svg or .png.
-
-EXAMPLES
-  krunctl report warmup.toml
-  krunctl report warmup_results.json.bz2 -o out/
-  krunctl report --key 'nbody:CPython:*' -o nbody.pdf warmup.krun
-  krunctl report --key 'nbody:CPython:*' --execution 2 -o figure1.svg warmup.krun
-  krunctl report --column cycles,user --execution 1 -o figure2.pdf warmup.krun
-` + readExitHelp
-
 type reportOptions struct {
 	format, output, key string
 	executions          []int
@@ -59,7 +27,6 @@ func reportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR|NAME.toml|FILE [-o DIRECTORY | -o FILE.pdf]",
 		Short: "Write the results as pages with plots, or as a figure",
-		Long:  reportHelp,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 2 {
 				return usageError(fmt.Errorf("report is about one experiment; `krunctl compare --format html %s` "+

@@ -17,39 +17,6 @@ import (
 	"krund/internal/trial"
 )
 
-const runHelp = `Run measures an experiment in this terminal: it starts krund, which runs what is
-outstanding, an execution after another, and can be stopped with Ctrl-C and started
-again at any time. It never restarts the machine: for an experiment that does, use
-krunctl enable, or say --reboot none, or --quick for a first look.
-
-A larger number of executions in the file, or another benchmark, VM, variant or arm,
-is added to what was measured; docs/extend.md says how. --executions +15 does so: it
-writes 15 more into the file, in place of the present number, and measures them. It is
-for an experiment that has ended: repeated after an interruption, it says what is
-outstanding and adds nothing.
-
---again runs finished slots once more: after a benchmark was repaired, or a limit turned
-out to be wrong for one VM. --outcome, --slot and --key select them; of several, all must
-apply. Their records are kept as results/SLOT-ATTEMPT.json.gz.replaced, which no command
-takes for a result. Attempts are counted on, and each slot has experiment.attempts new
-ones. If the power fails meanwhile, krund completes the request at its next start. An
-experiment that restarts the machine runs them after "krunctl enable".
-
-EXAMPLES
-  krunctl run bench.toml
-  krunctl run --quick bench.toml           one short execution of each key
-  krunctl run --reboot none warmup.toml    without the restarts that it asks for
-  krunctl run bench.toml --executions +15  15 more executions of each key
-  krunctl run --again --outcome error,timeout warmup.toml
-  krunctl run --again --key 'nbody:*:*' --dry-run warmup.toml
-
-EXIT STATUS
-  0    nothing is outstanding, or the experiment is held or was stopped; nothing failed
-  1    the experiment stopped; the message says what to do
-  2    wrong usage, or a mistake in the configuration
-  4    the experiment has ended or was stopped, and process executions failed
-  130  interrupted`
-
 // startKrund starts krund, which is beside krunctl: it becomes krund, or waits for its end.
 func startKrund(args []string, wait bool) error {
 	path, err := trial.KrundPath()
@@ -85,7 +52,7 @@ type runOptions struct {
 func runCommand(a *app) *cobra.Command {
 	var o runOptions
 	c := &cobra.Command{
-		Use: "run NAME.toml", Short: "Measure an experiment in this terminal", Long: runHelp,
+		Use: "run NAME.toml", Short: "Measure an experiment in this terminal",
 		Args: arguments(1, 1, "the experiment's configuration, NAME.toml (`krunctl time` measures commands)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.dryRun, _ = c.Flags().GetBool("dry-run")

@@ -22,44 +22,10 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-const shipHelp = `Ship sends the records of an experiment that the hub does not have, and what the hub
-needs to show how far it is. The answer may tell this machine to hold, resume or stop
-the experiment.
-
-krund runs it after each process execution on a machine that has joined a hub
-("krunctl hub join"), before the machine restarts. A hub that does not answer within a
-second is left alone: the experiment goes on as planned, and a later shipment sends what
-is left, at last that of the idle machine. One that answers has the deadline for the
-rest, as it has for a person who types this. Where the experiment takes the network down
-(controls.network), its return is waited for, until the deadline. Sending a record again
-changes nothing, and nothing is removed here.
-
-Without an argument it is for the timer of an idle machine, krund-ship.timer: it sends
-what earlier boots could not, asks the hub what to do next, and begins an experiment
-that the hub gives to this machine: it is unpacked below /var/lib/krund/hub and enabled
-(krunctl enable --start). While krund runs an experiment, it does nothing.
-
-Who may submit to the hub runs code here as the benchmark's account. What would make
-root do something is refused, unless hub.toml allows it by name, such as
-allow = ["hooks"]: hooks, notify (commands, mails, requests), boot (a boot entry),
-services and network (stopping them), caller (benchmarks as root). An execution of such
-an experiment may take two hours; max_execution = "8h" in hub.toml sets another limit,
-"none" removes it.
-
-FILES
-  /etc/krund/hub.toml      the hub, this machine's token, and the deadline
-  NAME.krun/hub.json       which records the hub has
-  /var/lib/krund/hub.json  the directories that this machine ships
-
-EXAMPLES
-  krunctl hub ship warmup.krun
-  krunctl hub ship
-` + exitHelp
-
 func shipCommand(a *app) *cobra.Command {
 	var brief bool
 	c := &cobra.Command{
-		Use: "ship [DIR|NAME.toml]", Short: "Send records to the hub", Long: shipHelp,
+		Use: "ship [DIR|NAME.toml]", Short: "Send records to the hub",
 		Args: arguments(0, 1, "an experiment's directory or configuration, or nothing"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -12,27 +12,9 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-const stopHelp = `Stop ends an experiment after the running process execution: krund finishes and
-records it, does not restart the machine, restores all settings and exits. The
-experiment's unit is disabled, so that the next boot is an ordinary one. What is
-outstanding stays outstanding: starting krund again, or "krunctl enable",
-continues the experiment.
-
-The command returns immediately; "krunctl status" shows the progress of krund. If
-no krund works on the experiment, only the unit is disabled. If there is a unit and
-no krund that would disable it, stop needs root.
-
-To end it without waiting for the execution use "krunctl disable --stop"; for a few
-ordinary boots before it continues, "krunctl hold".
-
-EXAMPLES
-  krunctl stop warmup.toml
-  krunctl stop warmup.krun
-` + exitHelp
-
 func stopCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "stop DIR|NAME.toml", Short: "End an experiment after the running execution", Long: stopHelp,
+		Use: "stop DIR|NAME.toml", Short: "End an experiment after the running execution",
 		Args: arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(c *cobra.Command, args []string) error { return a.stop(c.Context(), args[0]) },
 	}

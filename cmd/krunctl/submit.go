@@ -16,36 +16,6 @@ import (
 	"krund/internal/reading/experiment"
 )
 
-const submitHelp = `Submit sends an experiment to a hub, which puts it into the queue of a machine or of a
-pool of identical machines, and prints its id.
-
-What is sent is a bundle: the configuration, the directories of benchmarks, and the
-programs and scripts that it names by relative paths, all of which remain valid. What
-it names by absolute paths (and programs without a path) is not sent, but must exist
-on the machine. --include adds files and directories, such as those of a VM beside
-its program. Directories NAME.krun and .git are left out.
-
-With --machines N, N machines share the experiment: each runs every Nth round as a
-whole, and krunctl compare compares within machines.
-
-With --arms REV1,REV2 revisions of the git repository of the benchmarks become the
-arms of the experiment; a revision that is named again is a null arm. Each is checked
-out into a temporary directory, in which --build runs a shell command.
-
-A machine's owner decides what a configuration may make root do there (hooks,
-services, ...; docs/hub.md): a machine refuses an experiment that demands more.
-
-ENVIRONMENT
-  KRUNHUB_URL      address of the hub, if --hub is not given
-  KRUNHUB_TOKEN    a token with the role user
-  KRUNHUB_PROJECT  for whom it is measured; needed by who is in several projects
-
-EXAMPLES
-  krunctl hub submit warmup.toml --to lab1
-  krunctl hub submit ab.toml --to pool --machines 3 --priority 10
-  krunctl hub submit bench.toml --to pool --arms main,feature --build make
-` + exitHelp
-
 // submitOptions are the flags.
 type submitOptions struct {
 	to, arms, build string
@@ -57,7 +27,7 @@ type submitOptions struct {
 func submitCommand(a *app) *cobra.Command {
 	var o submitOptions
 	c := &cobra.Command{
-		Use: "submit NAME.toml --to MACHINE|POOL", Short: "Send an experiment to a hub", Long: submitHelp,
+		Use: "submit NAME.toml --to MACHINE|POOL", Short: "Send an experiment to a hub",
 		Args: arguments(1, 1, "the experiment's configuration"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.submit(c.Context(), args[0], o, sysroot.RealClock{})

@@ -10,17 +10,10 @@ import (
 	"krund/internal/schedule"
 )
 
-const versionHelp = `Version prints the version of krunctl and of the formats it reads.
-
-EXAMPLES
-  krunctl version
-` + exitHelp
-
 func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the formats that it reads",
-		Long:  versionHelp,
 		Args:  arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			a.print("krunctl %s (%s/%s, %s); schedule format %d, record format %d\n", display.Version(),

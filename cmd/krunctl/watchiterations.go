@@ -16,15 +16,10 @@ import (
 	"krund/internal/reading/replay"
 )
 
-const watchIterationsHelp = `krund runs this command beside a benchmark; it is of no use to people. ORDER is
-JSON (package watcher). The shared buffer is descriptor 3, the terminal descriptor 4.
-The command ends with its standard input.`
-
 func watchIterationsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    watcher.Command + " ORDER",
 		Short:  "Count the iterations of a running benchmark, and end it (internal)",
-		Long:   watchIterationsHelp,
 		Hidden: true,
 		Args:   arguments(1, 1, "order"),
 		RunE:   func(_ *cobra.Command, args []string) error { return a.watchIterations(args[0]) },
