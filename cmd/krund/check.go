@@ -3,18 +3,25 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"krund/internal/boot"
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/execution"
+	"krund/internal/execution/account"
+	"krund/internal/execution/child"
 	"krund/internal/execution/identity"
 	"krund/internal/execution/rehearsal"
 	"krund/internal/experiment/config"
@@ -22,6 +29,7 @@ import (
 	"krund/internal/experiment/directory"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
+	"krund/internal/schedule"
 )
 
 // Format of the JSON of check. See docs/output.md.
@@ -245,4 +253,138 @@ func printCheck(w io.Writer, width int, cfg *config.Config, out checkJSON, table
 		fmt.Fprintf(w, "measure here without control: %s\n", out.Instead)
 	}
 	return nil
+}
+
+// tryKeys is the part of `krund check --try` that runs benchmarks: one iteration of each key. It
+// touches nothing of the experiment. The account for benchmarks is made for it and removed again;
+// it is refused while another krund uses that account. show gets each result.
+func tryKeys(ctx context.Context, cfg *config.Config, stderr io.Writer,
+	show func(rehearsal.Result)) (err error) {
+	dir := directory.For(cfg.Path)
+	mode := cfg.Experiment.Reboot
+	lock, err := lockMachine(ctx, cfg, dir, mode, os.Geteuid() == 0, stderr, directory.RuntimeDirs()...)
+	if err != nil {
+		return err
+	}
+	if lock != nil {
+		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
+	}
+	installed, err := findInstalled(dir + " try") // a control group of its own
+	if err != nil {
+		return err
+	}
+	setting := rehearsal.Setting{Cgroup: installed.Cgroup, Root: os.Geteuid() == 0, Directory: dir,
+		Executor: execution.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
+			Trust: config.Rule(mode)}}
+	defer func() { err = errors.Join(err, child.RemoveGroup(installed.Cgroup)) }()
+	if cfg.Experiment.Account == config.AccountFresh {
+		defer func() {
+			after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+			defer cancel()
+			_, removeErr := account.Remove(after)
+			err = errors.Join(err, removeErr)
+		}()
+		if setting.Account, _, err = account.Fresh(ctx, cfg.Limits.Home); err != nil {
+			return err
+		}
+	}
+	if setting.Scratch, err = os.MkdirTemp("", "krund-try-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(setting.Scratch)) }()
+	err = rehearsal.Run(ctx, cfg, setting, show)
+	if errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	return err
+}
+
+// printRehearsal prints the result of a key for people.
+func printRehearsal(w io.Writer, width int, r rehearsal.Result) {
+	state := "ok"
+	switch {
+	case !r.OK:
+		state = "fails"
+	case len(r.Warnings) > 0:
+		state = "look"
+	}
+	fmt.Fprintf(w, "%-5s  %s, %s\n", state, r.Key, time.Duration(r.WallNS).Round(time.Millisecond))
+	for _, text := range append(r.Reasons, r.Warnings...) {
+		fmt.Fprintf(w, "%s\n", display.Wrap("       "+printable(text), width, "       "))
+	}
+	if r.Fix != "" {
+		fmt.Fprintf(w, "%s\n", display.Wrap("       do: "+display.PlainLine(r.Fix), width, "       "))
+	}
+}
+
+// dryRun is `krund run --dry-run`: it prints what would run, and changes nothing.
+func dryRun(o runOptions, stdout io.Writer) error {
+	cfg, err := loadConfig(o.path, boot.Started(durable.OS(), o.directory), o.quick)
+	if err != nil {
+		return err
+	}
+	left, growth, err := leftIn(o.directory, cfg)
+	if err != nil {
+		return err
+	}
+	reboot := cfg.Experiment.Reboot
+	if o.reboot != "" {
+		reboot = o.reboot
+	}
+	how := "without reboots"
+	if config.Restarts(reboot) {
+		how = "each after a reboot"
+	}
+	fmt.Fprintf(stdout, "would run %d of %s of %s, %s, with results in %s\n", left,
+		display.Count(cfg.Slots(), "process execution"), display.Count(len(cfg.Keys()), "key"), how,
+		o.directory)
+	if growth != "" {
+		fmt.Fprintln(stdout, growth)
+	}
+	for _, k := range cfg.Keys() {
+		fmt.Fprintf(stdout, "  run   %s, %s of %s\n", k,
+			display.Count(cfg.Executions(k), "execution"),
+			display.Count(cfg.Iterations(k), "iteration"))
+	}
+	for _, k := range cfg.Skipped() {
+		fmt.Fprintf(stdout, "  skip  %s\n", k)
+	}
+	fmt.Fprintf(stdout, "`%s check --plan %s` shows the order and the time; nothing was started\n",
+		krunctl(), display.ShellPath(o.path))
+	return nil
+}
+
+// leftIn returns how many slots of the experiment in dir are left to run, all if it has not begun,
+// and a sentence about how it would grow before that; "" if it would not.
+func leftIn(dir string, cfg *config.Config) (left int, growth string, err error) {
+	f, err := directory.Open(durable.OS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cfg.Slots(), "", nil
+	}
+	if err != nil {
+		return 0, "", err
+	}
+	s, err := schedule.Open(f.FS(), f.Schedule(), false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cfg.Slots(), "", nil
+	}
+	if err != nil {
+		return 0, "", err
+	}
+	defer s.Close()                   //nolint:errcheck // read-only
+	quick := config.IsQuick(cfg.Text) // replaces an earlier one
+	_, other := f.AsBegun(cfg, s.Header().ConfigHash)
+	switch {
+	case other != nil && quick:
+		return cfg.Slots(), "", nil
+	case other != nil && other.Was != nil:
+		growth = other.Growth(cfg.Slots())
+	case other != nil:
+		return 0, "", other
+	}
+	sum, err := s.Summarize()
+	if left = cfg.Slots() - sum.Final(); left > 0 || err != nil || !quick {
+		return left, growth, err
+	}
+	return cfg.Slots(), "", nil
 }

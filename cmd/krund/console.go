@@ -9,8 +9,15 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
+	"unicode/utf8"
 
+	"krund/internal/boot"
 	"krund/internal/display"
+	"krund/internal/execution/watcher"
+	"krund/internal/experiment/results"
+	"krund/internal/machine/sysroot"
+	"krund/internal/schedule"
 )
 
 // console is a log handler for people. It writes a line of words and values without time and level:
@@ -101,3 +108,288 @@ func (h *console) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup ignores the group: krund uses none.
 func (h *console) WithGroup(string) slog.Handler { return h }
+
+// A screen is a terminal whose last line changes while krund works. Other text goes above that line
+// and is never glued to it. In a file or a pipe there is no such line.
+type screen struct {
+	mu    sync.Mutex
+	w     io.Writer
+	clock sysroot.Clock
+	width func() int // of the terminal in columns; nil: w is not a terminal
+	color bool
+
+	line string // on the screen now
+	text func(passed time.Duration) string
+	from time.Time
+	stop func() // ends the goroutine that redraws the line
+}
+
+// newScreen returns the screen of krund's output.
+func newScreen(stdout io.Writer) *screen {
+	s := &screen{w: stdout, clock: sysroot.RealClock{}, stop: func() {}}
+	file, ok := stdout.(*os.File)
+	if !ok || !isTerminal(file) || os.Getenv("TERM") == "dumb" {
+		return s
+	}
+	s.width = func() int { return terminalWidth(file) }
+	_, plain := os.LookupEnv("NO_COLOR") // no-color.org
+	s.color = !plain
+	return s
+}
+
+// columns returns the width of the terminal; 0 if there is none.
+func (s *screen) columns() int {
+	if s.width == nil {
+		return 0
+	}
+	return s.width()
+}
+
+// terminal returns the terminal; nil if there is none, or nothing is to be shown on it.
+func (s *screen) terminal(quiet bool) *os.File {
+	if s.width == nil || quiet {
+		return nil
+	}
+	file, _ := s.w.(*os.File)
+	return file
+}
+
+// Colors are SGR parameters (ECMA-48).
+const (
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	dim    = "2"
+)
+
+// paint colors a text, if the terminal has colors.
+func (s *screen) paint(color, text string) string {
+	if !s.color || color == "" {
+		return text
+	}
+	return "\x1b[" + color + "m" + text + "\x1b[0m"
+}
+
+// show replaces the line by the text that text returns for the time passed since now. With moving,
+// the line is redrawn every second until it is replaced or cleared.
+func (s *screen) show(moving bool, text func(passed time.Duration) string) {
+	if s.width == nil {
+		return
+	}
+	s.still()
+	s.mu.Lock()
+	s.text, s.from = text, s.clock.Now()
+	s.draw()
+	s.mu.Unlock()
+	if !moving {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for s.clock.Sleep(ctx, time.Second) == nil {
+			s.mu.Lock()
+			s.draw()
+			s.mu.Unlock()
+		}
+	}()
+	s.stop = func() { cancel(); <-ended }
+}
+
+// still ends the redrawing. When it returns, nothing of the screen runs.
+func (s *screen) still() {
+	s.stop()
+	s.stop = func() {}
+}
+
+// clear removes the line.
+func (s *screen) clear() {
+	s.still()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	s.text = nil
+}
+
+// print writes text above the line. The text ends with a line end.
+func (s *screen) print(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	_, _ = io.WriteString(s.w, text) // an error here cannot be reported anywhere
+	s.draw()
+}
+
+// erase and draw are called with mu held.
+
+func (s *screen) erase() {
+	if s.line != "" {
+		_, _ = io.WriteString(s.w, "\r\x1b[K") // see print
+		s.line = ""
+	}
+}
+
+func (s *screen) draw() {
+	if s.text == nil {
+		return
+	}
+	line := display.PlainLine(s.text(s.clock.Now().Sub(s.from)))
+	if most := s.width() - 1; utf8.RuneCountInString(line) > most {
+		line = string([]rune(line)[:max(most, 0)])
+	}
+	if line != s.line {
+		_, _ = io.WriteString(s.w, "\r\x1b[K"+s.paint(dim, line)) // see print
+		s.line = line
+	}
+}
+
+// above returns a writer for messages that appear above the line, such as standard error. Each
+// write is a whole message.
+func (s *screen) above(w io.Writer) io.Writer {
+	if s.width == nil {
+		return w
+	}
+	return aboveLine{s, w}
+}
+
+type aboveLine struct {
+	s *screen
+	w io.Writer
+}
+
+func (a aboveLine) Write(text []byte) (int, error) {
+	a.s.mu.Lock()
+	defer a.s.mu.Unlock()
+	a.s.erase()
+	n, err := a.w.Write(text)
+	a.s.draw()
+	return n, err
+}
+
+// progress prints a line per process execution. On a terminal a further line names the present
+// step and the time left. It stands still while a benchmark runs, because krund does nothing then.
+type progress struct {
+	screen *screen
+	quiet  bool
+	ran    int           // executions in this process
+	spent  time.Duration // on them
+
+	slot  schedule.Slot // the present one
+	count boot.Count
+	begun bool
+}
+
+// Begin notes which execution the next steps belong to.
+func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
+	p.slot, p.count, p.begun = slot, n, true
+	p.Step("preparing", 0)
+}
+
+// Step shows a step, and how much of the time that it takes at most has passed.
+func (p *progress) Step(name string, most time.Duration) {
+	if p.quiet {
+		return
+	}
+	number, execution, left := "", "", ""
+	if p.begun {
+		number, execution = p.place()
+		left = p.eta(p.count.Left)
+	}
+	p.screen.show(name != boot.Running, func(passed time.Duration) string {
+		text := name
+		if most >= time.Second {
+			text += fmt.Sprintf(" %s of %s", display.Duration(min(passed, most).Truncate(time.Second)),
+				display.Duration(most))
+		}
+		if left != "" {
+			text += ", " + left
+		}
+		if number == "" {
+			return text
+		}
+		return number + shortened(execution, p.screen.width()-1-len(number)-len("  ")-len(text)) + "  " + text
+	})
+}
+
+// around returns the line of the running execution without the number of iterations, which another
+// process adds (package watcher).
+func (p *progress) around(iterations int) watcher.Line {
+	number, execution := p.place()
+	l := watcher.Line{Before: "  " + boot.Running, After: p.eta(p.count.Left), Width: p.screen.width(),
+		Dim: p.screen.color}
+	if l.After != "" {
+		l.After = ", " + l.After
+	}
+	rest := len(number) + len(l.Before) + watcher.CountWidth(iterations) + len(l.After)
+	l.Before = number + shortened(execution, l.Width-1-rest) + l.Before
+	return l
+}
+
+// shortened returns a name in at most this many columns, without its start, which is the least
+// specific part.
+func shortened(name string, most int) string {
+	const gap = "..."
+	runes := []rune(name)
+	switch {
+	case len(runes) <= most:
+		return name
+	case most <= len(gap):
+		return ""
+	}
+	return gap + string(runes[len(runes)-most+len(gap):])
+}
+
+// End prints the line of an execution.
+func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome, reasons []string,
+	took time.Duration) {
+	p.ran++
+	p.spent += took
+	if p.quiet {
+		return
+	}
+	p.slot, p.count = slot, n
+	place, name := p.place()
+	colors := map[results.Outcome]string{results.Completed: green, results.Rerun: yellow, results.Error: red,
+		results.Timeout: red}
+	rest := fmt.Sprintf("%6.1f s  %s", took.Seconds(), p.eta(n.Left))
+	const outcomeWidth = 9
+	width := p.screen.columns()
+	if width > 0 {
+		name = shortened(name, width-len(place)-len("  ")-outcomeWidth-len(" ")-len(rest))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-46s  %s %s\n", place+name,
+		p.screen.paint(colors[outcome], fmt.Sprintf("%-*s", outcomeWidth, outcome)), rest)
+	for _, reason := range reasons {
+		fmt.Fprintf(&b, "%s\n", display.Wrap("    "+printable(reason), width, "    "))
+	}
+	p.screen.clear()
+	p.screen.print(b.String())
+}
+
+// place returns the number of the slot and the name of the execution.
+func (p *progress) place() (number, name string) {
+	digits := len(fmt.Sprint(p.count.Slots))
+	number = fmt.Sprintf("[%*d/%d] ", digits, p.slot.Index+1, p.count.Slots)
+	name = fmt.Sprintf("%s, execution %d", p.slot.Key, p.slot.Pexec)
+	if p.slot.Attempts > 1 {
+		name += fmt.Sprintf(", attempt %d", p.slot.Attempts)
+	}
+	return number, name
+}
+
+// eta returns the time left, from the mean of the executions so far.
+func (p *progress) eta(left int) string {
+	if p.ran == 0 || left <= 0 {
+		return ""
+	}
+	return "left " + (p.spent / time.Duration(p.ran) * time.Duration(left)).Round(time.Second).String()
+}
+
+// messageBytes bounds one message, or a part of it: it may quote output of a benchmark of any
+// length.
+const messageBytes = 8 << 10
+
+// printable bounds a text and replaces characters that control a terminal.
+func printable(s string) string { return display.PlainLine(display.Clip(s, messageBytes)) }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"krund/internal/durable"
+	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
@@ -188,4 +190,161 @@ func (x *experiment) start(ctx context.Context) error {
 	x.notify(ctx, command.Started, fmt.Sprintf("started: %d process executions", x.cfg.Slots()),
 		"Directory: "+x.directory.Dir()+"\n")
 	return nil
+}
+
+// outdated reports whether this is a quick run, and the experiment in the directory an earlier one
+// that has ended, or had another configuration or other programs. A quick run is for trying: it is
+// replaced.
+func (x *experiment) outdated(ctx context.Context, s *schedule.Schedule, other *directory.OtherConfig) bool {
+	was, err := durable.ReadFile(x.FS, x.directory.ConfigCopy())
+	if err != nil || !config.IsQuick(x.cfg.Text) || !config.IsQuick(string(was)) {
+		return false
+	}
+	_, err = s.Current()
+	return other != nil || errors.Is(err, schedule.ErrDone) || x.changedPrograms(ctx)
+}
+
+// discard removes the records and then the schedule: when power fails in between, the experiment is
+// still one that is replaced.
+func (x *experiment) discard() error {
+	x.Log.Warn("the results of the earlier quick run are removed", "folder", x.directory.Dir())
+	listing, err := x.reader.List()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, name := range listing.Records {
+		names = append(names, filepath.Join(x.directory.Results(), name.String()))
+	}
+	for _, name := range listing.Replaced {
+		names = append(names, filepath.Join(x.directory.Results(), name.Replaced()))
+	}
+	names = append(names, filepath.Join(x.directory.Dir(), rerun.File))
+	for _, name := range names {
+		if err := x.FS.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the earlier quick run: %w", err)
+		}
+	}
+	err = x.FS.SyncDir(x.directory.Results())
+	if err == nil {
+		err = x.FS.Remove(x.directory.Schedule())
+	}
+	if err == nil {
+		err = x.FS.SyncDir(x.directory.Dir())
+	}
+	if err != nil {
+		return fmt.Errorf("remove the earlier quick run: %w", err)
+	}
+	return nil
+}
+
+// grow makes the experiment one of the configuration x.cfg, which adds to the one that it was begun
+// with, other.Was. What it grows by is durable as a new edition before anything else is changed:
+// completeGrowth does the rest, also after a power cut. Growth that cannot be measured or planned
+// is refused before that.
+func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) error {
+	if err := x.sameAsKnown(ctx); err != nil {
+		return err
+	}
+	from, err := x.schedule.Growth()
+	if damaged := (*schedule.DamagedSlot)(nil); errors.As(err, &damaged) {
+		now := x.cfg
+		x.cfg = other.Was // of which the schedule is rebuilt
+		err = x.mend()
+		x.cfg = now
+		if err == nil {
+			from, err = x.schedule.Growth()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	editions, err := identity.Grow(x.editions, other.Was.Text, x.cfg.Text, from, x.Clock.Now())
+	if err != nil {
+		return err
+	}
+	stages, err := identity.Stages(editions, x.cfg.Earlier)
+	if err == nil {
+		err = schedule.CanExtend(x.schedule, stages)
+	}
+	if err != nil {
+		return fmt.Errorf("the experiment in %s cannot grow: %w", x.directory.Dir(), err)
+	}
+	if err := x.storeEditions(editions); err != nil {
+		return err
+	}
+	if err := x.completeGrowth(); err != nil {
+		return err
+	}
+	x.left = -1
+	said := other.Growth(x.cfg.Slots())
+	x.Log.Warn(fmt.Sprintf("%s; what is measured from here on is edition %d", said, x.edition()))
+	x.notify(ctx, command.Flagged, "the experiment grows", said+"\n")
+	return nil
+}
+
+// sameAsKnown returns a *ChangedPrograms if a program is not the one that was measured. Nothing is
+// stored. What hooks make is known later.
+func (x *experiment) sameAsKnown(ctx context.Context) error {
+	if x.Programs == nil || len(x.editions) == 0 || x.hooked() {
+		return nil
+	}
+	now, err := x.Programs.Read(ctx)
+	if err != nil {
+		return err
+	}
+	if changes, _ := x.editions[len(x.editions)-1].Compare(now, nil); len(changes) > 0 {
+		return &ChangedPrograms{Changes: changes, Next: x.nextSteps()}
+	}
+	return nil
+}
+
+// completeGrowth extends the schedule and the copy of the configuration to the last configuration
+// of the editions, unless that is done. A quick run does not grow: it is replaced.
+func (x *experiment) completeGrowth() error {
+	if config.IsQuick(x.cfg.Text) {
+		return nil
+	}
+	stages, err := x.stages()
+	if err != nil || len(stages) < 2 { //nolint:mnd // what it was begun with, and what it grew by
+		return err
+	}
+	was, is := stages[len(stages)-2].Config, stages[len(stages)-1].Config
+	switch x.schedule.Header().ConfigHash {
+	case is.Hash:
+	case was.Hash:
+		if err := schedule.Extend(x.FS, x.directory.Schedule(), x.schedule, stages); err != nil {
+			return err
+		}
+		err, x.schedule = x.schedule.Close(), nil
+		if err != nil {
+			return err
+		}
+		if x.schedule, err = schedule.Open(x.FS, x.directory.Schedule(), true); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("the schedule and editions.json in %s are not of the same experiment; restore "+
+			"both from one copy of the directory", x.directory.Dir())
+	}
+	stored, err := durable.ReadFile(x.FS, x.directory.ConfigCopy())
+	if err == nil && string(stored) == is.Text {
+		return nil
+	}
+	if err := durable.WriteFile(x.FS, x.directory.ConfigCopy(), []byte(is.Text), 0o644); err != nil {
+		return fmt.Errorf("store a copy of the configuration: %w", err)
+	}
+	return nil
+}
+
+// stages returns those of an experiment that grew, according to its editions; nil if it did not.
+func (x *experiment) stages() ([]schedule.Stage, error) {
+	editions, err := identity.LoadEditions(x.FS, x.directory.Editions())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return identity.Stages(editions, x.cfg.Earlier)
 }

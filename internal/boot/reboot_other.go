@@ -18,3 +18,9 @@ func NewRebooter(_ sysroot.Root, log *slog.Logger) Rebooter {
 		return err
 	}}}}
 }
+
+// ReadOffset is nil: the system has no clock that also counts the time of suspension.
+var ReadOffset func() (ClockOffset, error)
+
+// KeepAwake does nothing: there is no logind.
+func KeepAwake(context.Context, *slog.Logger) (release func()) { return func() {} }

@@ -4,14 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/execution"
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/results"
+	"krund/internal/machine/command"
 	"krund/internal/machine/probe"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
@@ -150,4 +158,204 @@ func Unrecorded(ctx context.Context, cfg *config.Config, sys System,
 		}
 	}
 	return nil
+}
+
+// Reserve is how many bytes Room keeps free on the disk: enough for the record of an ordinary
+// execution.
+const Reserve = 128 << 10
+
+// Room prevents a benchmark that fills the disk from ending the experiment. Its Make, passed to
+// durable.WithRoom, removes the benchmark's files, and, if that was not enough, the reserve: a file
+// in the experiment's directory whose only purpose is to occupy space.
+type Room struct {
+	FS      durable.FS
+	Dir     string // of the experiment
+	Reserve int    // bytes
+	// Clear ends the benchmark's processes, removes its files, and returns how many.
+	Clear func() (removed int, err error)
+	Log   *slog.Logger
+
+	making bool // keep is writing the reserve
+}
+
+func (r *Room) file() string { return filepath.Join(r.Dir, "reserve") }
+
+// Make frees space and reports whether it did.
+func (r *Room) Make() bool {
+	removed, err := r.Clear()
+	if removed > 0 || err != nil { // logged after the removal: the log is on the same disk
+		r.Log.Warn("no space was left on the disk of the results; removed the benchmark's files",
+			"files", removed, "error", err)
+	}
+	if removed > 0 || r.making {
+		return removed > 0
+	}
+	if err := r.FS.Remove(r.file()); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			r.Log.Error("the reserve could not be released", "error", err)
+		}
+		return false
+	}
+	r.Log.Warn("no space was left on the disk of the results; released the reserve", "bytes", r.Reserve)
+	return true
+}
+
+// keep creates the reserve if it does not exist. fsys may free space for it.
+func (r *Room) keep(fsys durable.FS) error {
+	info, err := fsys.Lstat(r.file())
+	if err == nil && info.Size() == int64(r.Reserve) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	r.making = true
+	defer func() { r.making = false }()
+	filler := make([]byte, r.Reserve)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(filler) // zeros may occupy no space; Read never fails
+	f, err := fsys.OpenFile(r.file(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		_, err = f.Write(filler) // after a crash an incomplete one has another size
+		if err == nil {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Close())
+	}
+	if err == nil {
+		err = fsys.SyncDir(r.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("keep %d bytes free for the results: %w; free space on that disk", r.Reserve, err)
+	}
+	return nil
+}
+
+// drop removes the reserve.
+func (r *Room) drop() error {
+	if err := r.FS.Remove(r.file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// append makes a record durable and returns the outcome that is stored, "" for none. If there is
+// not enough space for the record, a small record counts the attempt instead. The error is returned
+// all the same, because the next record would not fit either.
+func (x *experiment) append(slot schedule.Slot, record results.Record) (results.Outcome, error) {
+	err := x.results.Append(record)
+	if durable.IsFull(err) { // a failed sync is not repeated by WithRoom
+		err = x.results.Append(record)
+	}
+	if err == nil {
+		return record.Outcome, nil
+	}
+	if !durable.IsFull(err) {
+		return "", err
+	}
+	small := x.emptyRecord(slot)
+	small.Started, small.BootID = record.Started, record.BootID
+	small.Process.Findings = record.Process.Findings
+	small.Outcome = results.Rerun
+	small.Reasons = []string{fmt.Sprintf("the record of this attempt could not be stored: %v", err)}
+	if slot.Attempts >= x.lastAttempt(slot) {
+		small.Outcome = results.Error
+		small.Reasons = append(small.Reasons, usedUp(x.cfg.Experiment.Attempts))
+	}
+	if x.results.Append(small) != nil { // for the same reason
+		return "", err
+	}
+	return small.Outcome, err
+}
+
+// reportOutcome reports the end of an execution to Progress and the log. It sends a notification if
+// the record deserves a look.
+func (x *experiment) reportOutcome(ctx context.Context, slot schedule.Slot, r results.Record,
+	took time.Duration) {
+	x.Progress.End(slot, x.count(), r.Outcome, r.Reasons, took)
+	// only for the log file: Progress shows it to people
+	x.Log.Debug("execution ended", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts,
+		"outcome", string(r.Outcome), "reasons", strings.Join(r.Reasons, "; "))
+	x.notifyOutcome(ctx, slot, r)
+}
+
+// notifyOutcome sends a notification about a record that deserves a look.
+func (x *experiment) notifyOutcome(ctx context.Context, slot schedule.Slot, r results.Record) {
+	remarks := append(append([]string{}, r.Reasons...), r.Machine.KernelLog.Lines...)
+	if r.Outcome == results.Completed && len(remarks) == 0 {
+		return
+	}
+	x.notify(ctx, command.Flagged, fmt.Sprintf("%s, execution %d: %s", slot.Key, slot.Pexec, r.Outcome),
+		fmt.Sprintf("slot %d, attempt %d\n%s", slot.Index, slot.Attempts, bullets(remarks)))
+}
+
+// reportFinished reports that nothing is outstanding, unless an earlier process has done so.
+func (x *experiment) reportFinished(ctx context.Context) error {
+	s, err := x.schedule.Summarize()
+	if err == nil && !x.worked && x.Programs != nil && len(x.editions) > 0 && !x.hooked() {
+		x.warnChanged(ctx)
+	}
+	if err != nil || !x.worked {
+		return err
+	}
+	x.Log.Info("finished", "completed", s.Completed, "errors", s.Error, "timeouts", s.Timeout,
+		"skipped", s.Skipped)
+	x.notify(ctx, command.Finished, fmt.Sprintf("finished: %d of %d completed", s.Completed, s.Total()),
+		fmt.Sprintf("completed %d, errors %d, timeouts %d, skipped %d\n", s.Completed, s.Error,
+			s.Timeout, s.Skipped))
+	return nil
+}
+
+// warnChanged warns a person who starts a finished experiment once more, to measure a program that
+// has changed.
+func (x *experiment) warnChanged(ctx context.Context) {
+	now, err := x.Programs.Read(ctx)
+	if err != nil {
+		return
+	}
+	if changes, _ := x.editions[len(x.editions)-1].Compare(now, nil); len(changes) > 0 {
+		x.Log.Warn(fmt.Sprintf("%s has changed since it was measured, and nothing is measured now: the "+
+			"results are those of the program before. `krunctl run --directory NEW.krun %s` measures the new "+
+			"one, and `krunctl compare` both", changes[0].File, display.ShellPath(x.cfg.Path)))
+	}
+}
+
+// notify sends a notification. A mail is counted durably before it is sent, so that no fault can
+// send an unlimited number. The last mail is reserved for the end of the experiment: failing
+// executions must not use it up.
+func (x *experiment) notify(ctx context.Context, event command.MessageKind, subject, text string) {
+	left := x.cfg.Notify.MaxMails - x.schedule.Header().Mails
+	mail := x.Notifier.WantsMail() && (left > 1 || left == 1 && event != command.Flagged)
+	if mail {
+		if err := x.schedule.UpdateHeader(func(h *schedule.Header) { h.Mails++ }); err != nil {
+			x.Log.Error("a mail was not sent because it could not be counted", "error", err)
+			mail = false
+		}
+	}
+	m := command.Message{Event: event, Experiment: x.cfg.Experiment.Name, Host: x.Host,
+		Subject: subject, Text: text}
+	if err := x.Notifier.Send(ctx, m, mail); err != nil {
+		x.Log.Warn("notification not delivered", "event", string(event), "error", err)
+	}
+}
+
+func bullets(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "- " + strings.Join(lines, "\n- ") + "\n"
+}
+
+// count returns the numbers for Progress. It counts the slots once, because only this process
+// changes them. If they cannot be read, it counts all of them as left, and the next pass reports
+// the error.
+func (x *experiment) count() Count {
+	n := x.schedule.Header().Slots
+	if x.left < 0 {
+		left, err := x.schedule.Left()
+		if err != nil {
+			return Count{Slots: n, Left: n}
+		}
+		x.left = left
+	}
+	return Count{Slots: n, Left: x.left}
 }

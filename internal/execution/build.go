@@ -8,13 +8,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"krund/internal/durable/foreign"
 	"krund/internal/execution/account"
 	"krund/internal/execution/child"
 	"krund/internal/experiment/bundle"
+	"krund/internal/experiment/config"
+	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // Build makes a program of a source, as the account of benchmarks.
@@ -98,4 +103,137 @@ func (b Build) owned(dir string) error {
 		}
 		return err
 	})
+}
+
+// Relink is the user's command that links the benchmark anew before an execution, so that its code
+// and data lie elsewhere.
+type Relink struct {
+	Argv      []string // empty: there is none
+	Timeout   time.Duration
+	Variables []string // about the execution, for the command's environment
+	// absolute path of the directory in which the command writes if the account has no home of its
+	// own
+	Scratch string
+}
+
+// linkerOutput is how many bytes of each output stream of the command are kept, for its last line.
+const linkerOutput = 64 << 10
+
+// Variables describe an execution of a key to the user's commands: its slot, its number among those
+// of the key, from 1, and its attempt.
+func Variables(cfg *config.Config, dir string, k key.Key, slot, number, attempt int) []string {
+	return []string{"KRUND_EXPERIMENT=" + cfg.Experiment.Name, "KRUND_DIRECTORY=" + dir,
+		"KRUND_KEY=" + k.String(), "KRUND_ARM=" + k.Arm, fmt.Sprintf("KRUND_SLOT=%d", slot),
+		fmt.Sprintf("KRUND_EXECUTION=%d", number), fmt.Sprintf("KRUND_ATTEMPT=%d", attempt)}
+}
+
+// Relink runs the command of j as the account of the benchmark, and makes j execute the file that
+// the command has written. If the command fails, j.Missing is the reason, which Execute reports.
+// The error is for what krund itself could not do, and for the end of ctx.
+func (e Executor) Relink(ctx context.Context, j *Job) error {
+	if len(j.Relink.Argv) == 0 || j.Missing != "" {
+		return nil
+	}
+	j.Layout.Relinked = &results.Relink{Seed: j.Layout.LinkSeed}
+	why, err := e.relink(ctx, j)
+	if why != "" {
+		j.Missing = "experiment.relink: " + why
+	}
+	return err
+}
+
+// relink returns why the command failed, or "".
+func (e Executor) relink(ctx context.Context, j *Job) (why string, err error) {
+	from := &j.Entry
+	if *from == "" {
+		from = &j.Program // a suite without a file
+	}
+	into, err := j.linkDirectory()
+	if err != nil {
+		return err.Error(), nil
+	}
+	to := filepath.Join(into, filepath.Base(*from))
+	program, err := config.LookPath(j.Relink.Argv[0])
+	if err != nil {
+		return err.Error(), nil
+	}
+	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err.Error(), nil
+	}
+	run, err := e.Runner.Run(ctx, j.linker(e.Installed, program, *from, to))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("run experiment.relink: %w", err)
+	case run.Interrupted:
+		return "", context.Cause(ctx)
+	}
+	if why := failure(run, fmt.Sprintf("%s (hooks.timeout)", j.Relink.Timeout)); why != "" {
+		return why, nil
+	}
+	if j.Layout.Relinked.SHA256, err = hashLinked(ctx, to); err != nil {
+		return err.Error(), nil
+	}
+	j.Directory, *from = j.dir(), to
+	return "", nil
+}
+
+// linkDirectory returns the directory in which the command writes: the home of the account, which
+// is empty and belongs to this execution. Others cannot write there, and root never executes it.
+func (j *Job) linkDirectory() (string, error) {
+	switch {
+	case !j.Account.IsCaller():
+		return j.Account.Home, nil
+	case j.Root:
+		return "", errors.New(`the result would run as root; set experiment.account = "fresh"`)
+	}
+	return j.Relink.Scratch, os.MkdirAll(j.Relink.Scratch, 0o700)
+}
+
+// linker returns the command that reads the file from and writes the file to.
+func (j *Job) linker(in Installed, program, from, to string) child.Command {
+	c := child.Command{
+		Path: program, Args: append([]string{program}, j.Relink.Argv[1:]...), Dir: j.dir(),
+		Env: slices.Concat(j.userEnvironment(in), j.Relink.Variables, []string{
+			fmt.Sprintf("KRUN_LAYOUT_SEED=%d", j.Layout.LinkSeed),
+			"KRUN_LAYOUT_ENTRY=" + from, "KRUN_LAYOUT_OUTPUT=" + to,
+		}),
+		Cgroup: in.Cgroup,
+		Limits: child.Limits{Output: linkerOutput, Timeout: j.Relink.Timeout, Processes: j.Limits.Processes},
+	}
+	j.asUser(&c)
+	return c
+}
+
+// failure returns how the command failed, with the last line that it wrote, or "".
+func failure(run child.Run, limit string) string {
+	how := ""
+	switch {
+	case run.NotStarted != nil:
+		return run.NotStarted.Text
+	case run.TimedOut:
+		how = "killed at the time limit of " + limit
+	case run.Exit == nil:
+		how = "killed by " + run.Signal
+	case *run.Exit != 0:
+		how = fmt.Sprintf("exit status %d", *run.Exit)
+	default:
+		return ""
+	}
+	if words := lastWords(run); words != "" {
+		how += ": " + words
+	}
+	return how
+}
+
+// hashLinked hashes what the command has written. All its processes have ended, so that the file
+// does not become a link to one that only root can read.
+func hashLinked(ctx context.Context, path string) (string, error) {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the command must write the file $KRUN_LAYOUT_OUTPUT: %w", err)
+	}
+	return foreign.Hash(ctx, path)
 }

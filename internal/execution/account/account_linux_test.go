@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,8 +17,34 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"krund/rig/must"
 )
+
+// partName is Args[0] of a copy of the test binary that runs partFresh.
+const partName = "krund-test-fresh"
+
+func TestMain(m *testing.M) {
+	Stage()
+	if os.Args[0] == partName {
+		os.Exit(partFresh())
+	}
+	os.Exit(m.Run())
+}
+
+// checkDead fails the test if a process of the machine has marker among its arguments.
+func checkDead(t *testing.T, marker string) {
+	t.Helper()
+	files := must.Get(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		must.Be(t, err != nil || !bytes.Contains(text, []byte(marker)), "still alive", f, text)
+	}
+}
+
+// newMarker returns an argument for sleep(1) that no other process uses and that outlasts the test.
+func newMarker(n int) string { return fmt.Sprintf("%d.%d", 100000+os.Getpid(), n) }
 
 // testMachine is a tree with a user database that the real tools work on.
 func testMachine(t *testing.T, passwd string) maker {
@@ -311,4 +338,102 @@ func TestHasEnded(t *testing.T) {
 	} {
 		must.Be(t, hasEnded([]byte(text)) == want, text, want)
 	}
+}
+
+// TestHomeInMemory: it is bounded in bytes and in files, empty for each execution, and gone with
+// the account.
+func TestHomeInMemory(t *testing.T) {
+	m := testMachine(t, "")
+	m.home = 1 << 20
+	t.Cleanup(func() {
+		must.Do(t, unmountHome(m.path(accountHome)))
+	})
+	if _, _, err := m.fresh(t.Context()); errors.Is(err, unix.EPERM) {
+		t.Skip(err)
+	}
+	a, _ := mustFresh(t, m)
+	var st unix.Statfs_t
+	err := unix.Statfs(m.path(accountHome), &st)
+	must.Be(t, err == nil && st.Type == unix.TMPFS_MAGIC && st.Files == 256, "type", st.Type, st.Files,
+		"files", err)
+	err = os.WriteFile(m.path(accountHome+"/big"), make([]byte, 2<<20), 0o600)
+	must.Fail(t, err, unix.ENOSPC, "more than its size")
+	digOwned(t, m.path(accountHome), 100, a.UID)
+	mustFresh(t, m) // which checks that it is empty
+	m.home = 0
+	mustFresh(t, m)
+	err = unix.Statfs(m.path(accountHome), &st)
+	must.Be(t, err == nil && st.Files != 256, "without the option: type", st.Type, st.Files, "files", err)
+	m.home = 1 << 20
+	mustFresh(t, m)
+	must.Get(m.remove(t.Context()))(t)
+	_, err = os.Lstat(m.path(accountHome))
+	must.Fail(t, err, os.ErrNotExist, "still there")
+}
+
+// TestForeignHomeMount: what others have mounted there is not unmounted, and the account stays.
+func TestForeignHomeMount(t *testing.T) {
+	m := testMachine(t, "")
+	mustFresh(t, m)
+	home := m.path(accountHome)
+	if err := unix.Mount("disk", home, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(home, unix.MNT_DETACH) })
+	must.Do(t, os.WriteFile(home+"/kept", nil, 0o600))
+	if _, _, err := m.fresh(t.Context()); err == nil {
+		t.Error("no error")
+	} else {
+		t.Log(err)
+	}
+	must.Get(os.Lstat(home + "/kept"))(t)
+}
+
+func TestIsHomeMount(t *testing.T) {
+	const own = "36 35 0:50 / /home/krun rw,nosuid - tmpfs krund-home rw,size=1024k\n"
+	for table, want := range map[string]bool{
+		own: true, own + own: true, "": false, "1 2 3": false,
+		"36 35 0:50 / /home/krun rw - tmpfs tmpfs rw\n":                  false,
+		"36 35 0:50 / /home rw - tmpfs krund-home rw\n":                  false,
+		own + "37 36 8:1 / /home/krun rw shared:1 - ext4 /dev/sda1 rw\n": false,
+	} {
+		must.Be(t, isHomeMount(table, accountHome) == want, table, want)
+	}
+}
+
+// The kernel's own tables, whatever is in them.
+func TestRealObjects(t *testing.T) {
+	for _, kind := range objectKinds {
+		text, err := os.ReadFile(kind.table)
+		if err != nil {
+			t.Skip(err)
+		}
+		list, err := parseObjects(text, kind.id)
+		must.Be(t, err == nil && len(list) == bytes.Count(text, []byte{'\n'})-1, kind.table, list, err, text)
+	}
+}
+
+func TestRemoveObjects(t *testing.T) {
+	must.Root(t, "only root can give objects away")
+	const uid, other = 4_100_001, 4_100_002 // unused
+	var ids []int
+	for _, owner := range []uint32{uid, uid, other} {
+		id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 4096, 0o600)
+		if err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+		desc := unix.SysvShmDesc{Perm: unix.SysvIpcPerm{Uid: owner, Mode: 0o600}}
+		must.Get(unix.SysvShmCtl(id, unix.IPC_SET, &desc))(t)
+		ids = append(ids, id)
+	}
+	removed, err := removeObjects(uid)
+	must.Be(t, removed == 2 && err == nil, "removed", removed, err, "want 2")
+	for i, want := range []bool{false, false, true} {
+		var desc unix.SysvShmDesc
+		_, err := unix.SysvShmCtl(ids[i], unix.IPC_STAT, &desc)
+		must.Equal(t, (err == nil), want, "object", i, err, "want it there")
+	}
+	removed, err = removeObjects(uid)
+	must.Be(t, removed == 0 && err == nil, "again", removed, err)
 }

@@ -1,9 +1,11 @@
 package account
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 const (
@@ -109,4 +111,99 @@ func planGroup(users []user, groups []groupEntry) (string, error) {
 		return g.name, nil
 	}
 	return "", nil
+}
+
+// user is a line of passwd(5).
+type user struct {
+	name     string
+	uid, gid int
+	comment  string
+	home     string
+}
+
+// groupEntry is a line of group(5).
+type groupEntry struct {
+	name    string
+	gid     int
+	members []string
+}
+
+// parsePasswd reads the text of /etc/passwd. Lines that are no accounts (NIS references, comments,
+// damage) are skipped.
+func parsePasswd(text []byte) []user {
+	var out []user
+	for line := range bytes.Lines(text) {
+		f := strings.Split(strings.TrimSuffix(string(line), "\n"), ":")
+		if len(f) != 7 || !accountLine(f[0]) {
+			continue
+		}
+		uid, errU := strconv.Atoi(f[2])
+		gid, errG := strconv.Atoi(f[3])
+		if errU == nil && errG == nil && uid >= 0 && gid >= 0 {
+			out = append(out, user{name: f[0], uid: uid, gid: gid, comment: f[4], home: f[5]})
+		}
+	}
+	return out
+}
+
+// parseGroups reads the text of /etc/group in the same way.
+func parseGroups(text []byte) []groupEntry {
+	var out []groupEntry
+	for line := range bytes.Lines(text) {
+		f := strings.Split(strings.TrimSuffix(string(line), "\n"), ":")
+		if len(f) != 4 || !accountLine(f[0]) {
+			continue
+		}
+		gid, err := strconv.Atoi(f[2])
+		if err != nil || gid < 0 {
+			continue
+		}
+		g := groupEntry{name: f[0], gid: gid}
+		if f[3] != "" {
+			g.members = strings.Split(f[3], ",")
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+func accountLine(name string) bool { return name != "" && !strings.ContainsAny(name[:1], "+-#") }
+
+// object is a System V object: a shared memory segment, a semaphore set or a message queue. Unlike
+// a process it lives until it is removed or the machine restarts.
+type object struct {
+	id         int
+	uid, maker int // owner and creator
+}
+
+var errObjects = errors.New("not in the form of /proc/sysvipc")
+
+// parseObjects reads a table of /proc/sysvipc, whose first line names the columns. id is the column
+// of the identifiers: "shmid", "semid" or "msqid".
+func parseObjects(text []byte, id string) ([]object, error) {
+	at := map[string]int{}
+	var out []object
+	for line := range bytes.Lines(text) {
+		f := bytes.Fields(line)
+		if len(at) == 0 {
+			for i, name := range f {
+				at[string(name)] = i
+			}
+			continue
+		}
+		var o object
+		for name, to := range map[string]*int{id: &o.id, "uid": &o.uid, "cuid": &o.maker} {
+			i, ok := at[name]
+			if !ok || i >= len(f) {
+				return nil, fmt.Errorf("column %s: %w", name, errObjects)
+			}
+			n, err := strconv.ParseUint(string(f[i]), 10, 32)
+			if err != nil {
+				return nil, fmt.Errorf("column %s: %.40q: %w", name, f[i], errObjects)
+			}
+			*to = int(n)
+		}
+		out = append(out, o)
+	}
+	return out, nil
 }

@@ -2,13 +2,129 @@ package account
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
+	"time"
 
 	"krund/internal/durable"
 )
+
+// Time limits for the removal of what an account has left: ten million files on a slow disk. Files
+// of other users in /tmp take time to look at; they must leave half of the time for the home.
+const (
+	clearTime   = 10 * time.Minute
+	scratchTime = clearTime / 2
+)
+
+// within returns a context with a deadline, whose cause says what to do after it.
+func within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	why := fmt.Errorf("not done after %v; start krund again to continue", limit)
+	return context.WithTimeoutCause(ctx, limit, why)
+}
+
+// clear ends and removes everything that belongs to krund's previous account, except its lines in
+// the user database.
+func (m maker) clear(ctx context.Context, old user) ([]string, error) {
+	ctx, cancel := within(ctx, clearTime)
+	defer cancel()
+	if err := m.kill(ctx, Account{Name: old.name, UID: old.uid, GID: old.gid, Own: true}); err != nil {
+		return nil, err
+	}
+	_, findings := m.clearScratch(ctx, old.uid)
+	removed, err := m.objects(old.uid)
+	if removed > 0 {
+		findings = append(findings, fmt.Sprintf("removed %d System V objects "+
+			"(shared memory, semaphores, message queues) of the last benchmark", removed))
+	}
+	if err != nil {
+		findings = append(findings, fmt.Sprintf("System V objects of the last benchmark are left: %v", err))
+	}
+	return findings, m.removeHome(ctx, old)
+}
+
+// Empty frees disk space when the disk is full: it ends the processes of the account that Fresh has
+// made and removes its files, but not the account or its home. It returns the number of files
+// removed.
+func Empty(ctx context.Context) (removed int, err error) {
+	if os.Geteuid() != 0 {
+		return 0, nil
+	}
+	return newMaker("/").empty(ctx)
+}
+
+func (m maker) empty(ctx context.Context) (removed int, err error) {
+	users, _, err := m.read()
+	if err != nil {
+		return 0, err
+	}
+	own, _, err := planRemove(users)
+	if err != nil || own == nil {
+		return 0, err
+	}
+	ctx, cancel := within(ctx, clearTime)
+	defer cancel()
+	if err := m.kill(ctx, Account{Name: own.name, UID: own.uid, GID: own.gid, Own: true}); err != nil {
+		return 0, err
+	}
+	elsewhere, _ := m.clearScratch(ctx, own.uid)
+	removed, err = removeOwned(ctx, m.path(accountHome), own.uid)
+	return removed + elsewhere, err
+}
+
+// clearScratch removes the user's files from world-writable directories and counts them.
+func (m maker) clearScratch(ctx context.Context, uid int) (total int, findings []string) {
+	ctx, cancel := within(ctx, scratchTime)
+	defer cancel()
+	for _, dir := range m.scratch {
+		removed, err := removeOwned(ctx, m.path(dir), uid)
+		if total += removed; removed > 0 {
+			findings = append(findings,
+				fmt.Sprintf("removed %d files that the last benchmark left in %s", removed, dir))
+		}
+		if err != nil {
+			findings = append(findings,
+				fmt.Sprintf("files of the last benchmark may be left in %s: %v", dir, err))
+		}
+	}
+	// With this file, which belongs to root, systemd starts processes of the user at boot.
+	if err := os.Remove(m.path(lingerFile)); err == nil {
+		findings = append(findings, "removed "+lingerFile)
+	}
+	return total, findings
+}
+
+const lingerFile = "/var/lib/systemd/linger/" + accountName
+
+// removeHome removes the home, on the disk or in memory, and makes that durable before the account
+// is removed.
+func (m maker) removeHome(ctx context.Context, old user) error {
+	home := m.path(accountHome)
+	if err := unmountHome(home); err != nil {
+		return err
+	}
+	info, err := os.Lstat(home)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// The home belongs to root if the power failed between its creation and the change of its
+	// owner.
+	owner, ok := ownerOf(info)
+	if !info.IsDir() || !ok || (owner != old.uid && owner != 0) {
+		return fmt.Errorf("%s: %w: it is no directory or belongs to another user; move it away",
+			accountHome, ErrForeign)
+	}
+	if _, err := removeTree(ctx, home); err != nil {
+		return fmt.Errorf("remove the home: %w", err)
+	}
+	return durable.OS().SyncDir(filepath.Dir(home))
+}
 
 // Own is the account that Fresh makes, as internal/control removes it when it restores a machine.
 type Own struct{}

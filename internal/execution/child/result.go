@@ -1,9 +1,13 @@
 package child
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"syscall"
@@ -131,4 +135,143 @@ func (fd statusReader) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return max(n, 0), err
+}
+
+// The steps of results.StartFailure.
+const (
+	stepStage       = "stage" // krund's own part, before the Command
+	stepGroup       = "group"
+	stepDescriptors = "descriptors" // closing what the benchmark must not inherit
+	stepCounters    = "counters"    // perf events of the benchmark's own thread
+	stepKeyrings    = "keyrings"
+	stepPriority    = "priority"
+	stepProcessors  = "processors"
+	stepSignals     = "signals"
+	stepAddresses   = "addresses" // switching their randomization off
+	stepLimits      = "limits"
+	stepUser        = "user"
+	stepPrivileges  = "privileges"
+	stepDirectory   = "directory"
+	stepStamp       = "stamp"
+	stepExec        = "exec"
+)
+
+// explain describes a failed report. stat is fs.Stat of the real tree.
+func explain(r report, c Command, stat func(string) (fs.FileInfo, error)) *results.StartFailure {
+	f := &results.StartFailure{Step: r.Step, Errno: unix.ErrnoName(syscall.Errno(r.Errno))}
+	why := r.Text
+	why = cmp.Or(why, syscall.Errno(r.Errno).Error())
+	switch r.Step {
+	case stepExec:
+		f.Text = fmt.Sprintf("execute %s: %s%s", c.Path, why, execHint(syscall.Errno(r.Errno), c, stat))
+	case stepDirectory:
+		f.Text = fmt.Sprintf("enter the working directory %s as %s: %s; "+
+			"it must exist and be open to that user",
+			c.dir(), c.User, why)
+	case stepUser:
+		f.Text = fmt.Sprintf("become user %s: %s; only root can change the user", c.User, why)
+	case stepLimits:
+		f.Text = fmt.Sprintf("set limits.heap to %d and limits.stack to %d bytes: %s; "+
+			"an ordinary user cannot go above the hard limits of ulimit -H",
+			c.Limits.Heap, c.Limits.Stack, why)
+	case stepProcessors:
+		f.Text = fmt.Sprintf("run on processors %v only: %s", c.CPUs, why)
+	default:
+		f.Text = fmt.Sprintf("%s: %s", r.Step, why)
+	}
+	return f
+}
+
+// execHint explains what execve's error number leaves open.
+func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, error)) string {
+	info, err := stat(c.Path)
+	switch {
+	case errno == syscall.ENOENT && err == nil:
+		return "; the file is there, but the interpreter in its first line, or its loader, is not"
+	case errno == syscall.ENOENT:
+		return "; check the path in the configuration"
+	case errno == syscall.EACCES && err == nil && info.IsDir():
+		return "; it is a directory"
+	case errno == syscall.EACCES && err == nil && info.Mode().Perm()&0o111 == 0:
+		return "; the file is not executable: chmod +x"
+	case errno == syscall.EACCES:
+		return fmt.Sprintf("; every directory on the way must be open to %s, "+
+			"and the file system not be mounted noexec", c.User)
+	case errno == syscall.ENOEXEC:
+		return "; not a program of this machine, and no script with a #! line either"
+	case errno == syscall.E2BIG:
+		return "; arguments and environment must fit into a quarter of limits.stack"
+	case errno == syscall.ENOMEM:
+		return "; limits.heap and limits.stack leave no room for the program itself"
+	}
+	return ""
+}
+
+// The stage reports on a pipe that execve closes: at most one line of JSON, the report, and after
+// it at most one failure of fixed size. Once its memory limit is in force the stage must not
+// allocate, so that failure is three bytes written by hand.
+
+// report is the stage's line.
+type report struct {
+	Ready      bool          `json:"ready"`                 // only limits, stamp and execve are left
+	Step       string        `json:"step,omitempty"`        // what failed, when not ready
+	Errno      int           `json:"errno,omitempty"`       // how; 0 when it was no system call
+	Text       string        `json:"text,omitempty"`        // the error's text
+	Remarks    []string      `json:"remarks,omitempty"`     // what was refused but can be done without
+	GroupError string        `json:"group_error,omitempty"` // why the control group could not be entered
+	Seen       Seen          `json:"seen"`
+	Cost       resourceUsage `json:"cost"`
+}
+
+// resourceUsage is what the kernel has counted for the process before it becomes the benchmark.
+type resourceUsage struct {
+	UserNS, SystemNS         int64
+	MaxRSS                   int64 // bytes
+	MinorFaults, MajorFaults int64
+	Voluntary, Involuntary   int64
+}
+
+// The steps that are left after the report.
+const (
+	lateLimits byte = 'l'
+	lateStamp  byte = 's'
+	lateExec   byte = 'x'
+)
+
+// lateBytes is the size of a failure after the report: step, errno low byte, errno high byte.
+const lateBytes = 3
+
+// parseStatus reads what the stage wrote to the pipe. An empty pipe is not an error: the stage died
+// before its report.
+func parseStatus(text []byte) (report, error) {
+	if len(text) == 0 {
+		return report{}, nil
+	}
+	line, late, whole := bytes.Cut(text, []byte{'\n'})
+	if !whole {
+		return report{}, fmt.Errorf("the stage's report is cut short: %.200q", text)
+	}
+	var r report
+	if err := json.Unmarshal(line, &r); err != nil {
+		return report{}, fmt.Errorf("the stage's report: %w", err)
+	}
+	if len(late) == 0 || !r.Ready {
+		return r, nil
+	}
+	if len(late) < lateBytes {
+		return report{}, fmt.Errorf("the stage's failure is cut short: %q", late)
+	}
+	r.Ready = false
+	r.Errno = int(late[1]) | int(late[2])<<8
+	switch late[0] {
+	case lateLimits:
+		r.Step = stepLimits
+	case lateStamp:
+		r.Step = stepStamp
+	case lateExec:
+		r.Step = stepExec
+	default:
+		return report{}, fmt.Errorf("the stage's failure is of unknown kind %q", late[0])
+	}
+	return r, nil
 }

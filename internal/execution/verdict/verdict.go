@@ -6,7 +6,9 @@ package verdict
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"krund/internal/experiment/results"
@@ -166,3 +168,172 @@ func discount(reasons []string, l Limits, wanted bool) Judgment {
 	}
 	return Judgment{results.Error, append([]string{"disturbed, and no attempt is left"}, reasons...)}
 }
+
+// Bounds are the limits that were in effect while the process ran, and what it used of them.
+type Bounds struct {
+	Heap, Stack, Processes, Home string // as in the configuration, "2GiB"; "" for no limit
+
+	HeapBytes   int64 // Heap in bytes; 0 for no limit
+	MaxRSSBytes int64 // the largest resident size; 0 if unknown
+}
+
+// smallHeap is the size of the data segment below which a VM, and often a program in C, dies while
+// it is loaded, without a word: the loader and libc need room of their own.
+const smallHeap = 64 << 20
+
+// symptom is what programs write when a limit stops them, in lower case.
+type symptom struct {
+	limit string   // key of [limits]
+	said  []string // parts of the output
+}
+
+// symptoms, the most specific ones first: a thread that cannot be created is often reported as a
+// lack of memory, too.
+var symptoms = []symptom{
+	{"processes", []string{
+		"resource temporarily unavailable", // EAGAIN of fork and clone, glibc
+		"can't start new thread",           // CPython
+		"unable to create native thread", "unable to create new native thread", "pthread_create failed",
+		"can't create thread", "cannot create thread", "uv_thread_create",
+	}},
+	{"home", []string{"no space left on device"}},
+	{"heap", []string{
+		"cannot allocate memory", "can't allocate memory", "out of memory", "not enough memory",
+		"outofmemoryerror", "memoryerror", "nomemoryerror", "failed to allocate memory", "bad_alloc",
+		"insufficient memory", "could not reserve enough space", "failed to map segment",
+		"memory allocation failed", "mmap failed", "failed to reserve", "can't initialize heap",
+	}},
+}
+
+// limit names the limit that probably ended the process, as a clause, or returns "". It judges by
+// what the process said, and by how it ended.
+func (e Evidence) limit() string {
+	b := e.Bounds
+	in := map[string]string{"heap": b.Heap, "processes": b.Processes, "home": b.Home}
+	said := strings.ToLower(e.Said)
+	for _, s := range symptoms {
+		known := slices.ContainsFunc(s.said, func(part string) bool { return strings.Contains(said, part) })
+		if known && in[s.limit] != "" {
+			return fmt.Sprintf("the limit limits.%s = %q was probably reached", s.limit, in[s.limit])
+		}
+	}
+	switch {
+	case b.HeapBytes > 0 && b.HeapBytes < smallHeap && e.Done == 0 && e.crashed():
+		return fmt.Sprintf("limits.heap = %q is probably too small for the program to start; a number "+
+			"without a unit is in bytes", b.Heap)
+	case e.OOMKills == 0 && nearly(b.MaxRSSBytes, b.HeapBytes):
+		return fmt.Sprintf("it used almost all of limits.heap = %q", b.Heap)
+	case e.Signal == "SIGSEGV" && b.Stack != "" && e.Done < e.Planned:
+		return fmt.Sprintf("if it recurses deeply, limits.stack = %q may be too small", b.Stack)
+	}
+	return ""
+}
+
+// nearly reports whether a process used nine tenths of a limit, or more.
+func nearly(used, limit int64) bool {
+	const tenths, most = 10, 9
+	return limit > 0 && used >= limit/tenths*most
+}
+
+// crashed reports whether the process ended before its program could decide how: by a signal, or
+// because its loader failed.
+func (e Evidence) crashed() bool {
+	const loader = 127 // exit status of ld.so
+	return e.Signal != "" || e.Exit != nil && *e.Exit == loader
+}
+
+// krund measures the lifetime of the process from before its start until after its end, so the
+// iterations cannot take longer in total. They may seem to take slightly longer: krund's clock is
+// slewed to the correct time and libkrun's is not, by up to 500 ppm, and a suite that prints whole
+// milliseconds may have rounded each of them up.
+const (
+	slewFraction  = 1.0 / 1000 // fraction of the process's lifetime: twice the kernel's maximum slew
+	coarsestUnit  = 1_000_000  // nanoseconds: rounding to units coarser than milliseconds is not tolerated
+	unitFactor    = 1000       // between adjacent units: s, ms, us, ns
+	leastLifetime = time.Second
+)
+
+// tooLong returns why the iterations cannot have taken as long as reported, or "" if they can or if
+// the lifetime of the process is unknown.
+func (e Evidence) tooLong() string {
+	if e.Lifetime <= 0 {
+		return ""
+	}
+	sum, most := e.sum(), e.mostTogether()
+	if sum <= most {
+		return ""
+	}
+	why := fmt.Sprintf("the %d iterations reportedly took %s in total, but the process lived for %s",
+		len(e.WallNS), seconds(sum), seconds(float64(e.Lifetime)))
+	if !e.External {
+		return why + ": the buffer was not written by libkrun alone"
+	}
+	for i, name := range []string{"milliseconds", "microseconds", "nanoseconds"} {
+		factor := math.Pow(unitFactor, float64(i+1))
+		if sum/factor <= most && sum/factor*100 >= most {
+			return why + "; does the suite print " + name + " instead of seconds?"
+		}
+	}
+	return why
+}
+
+// doubts returns remarks about suspicious times that may be right. They do not change the outcome.
+func (e Evidence) doubts() []string {
+	var remarks []string
+	var zero some
+	for i, ns := range e.WallNS {
+		if ns == 0 {
+			zero.add(i)
+		}
+	}
+	if zero.n > 0 {
+		remarks = append(remarks, "the time is 0 ns "+CounterRun{WallNS: e.WallNS}.in(zero)+
+			": shorter than the resolution of its clock, or not measured")
+	}
+	if text := e.tooShort(); text != "" {
+		remarks = append(remarks, text)
+	}
+	return remarks
+}
+
+// tooShort detects times of a suite that are too small by the factor between two units. Most of the
+// lifetime of a process that runs for a second or more should be spent in its iterations.
+// Exceptions are common if start-up is slow, so a small total alone means nothing. tooShort
+// therefore remarks on times that, multiplied by a thousand, a million or a billion, would fill
+// between half and all of the process's lifetime, which rarely happens by chance.
+func (e Evidence) tooShort() string {
+	sum, most := e.sum(), e.mostTogether()
+	if !e.External || e.Lifetime < leastLifetime || sum == 0 {
+		return ""
+	}
+	for i := range 3 {
+		factor := math.Pow(unitFactor, float64(i+1))
+		if all := sum * factor; all <= most && all >= most/2 {
+			return fmt.Sprintf("the iterations take %s of the process's %s, and %.0f times that would fill "+
+				"it: does the suite print seconds?", seconds(sum), seconds(float64(e.Lifetime)), factor)
+		}
+	}
+	return ""
+}
+
+// sum returns the total time of all iterations in nanoseconds. Negative times do not offset others.
+func (e Evidence) sum() float64 {
+	sum := 0.0
+	for _, ns := range e.WallNS {
+		sum += float64(max(ns, 0))
+	}
+	return sum
+}
+
+// mostTogether returns the maximum plausible total of the iterations in nanoseconds.
+func (e Evidence) mostTogether() float64 {
+	unit := int64(coarsestUnit)
+	for _, ns := range e.WallNS {
+		for ns%unit != 0 {
+			unit /= unitFactor
+		}
+	}
+	return float64(e.Lifetime)*(1+slewFraction) + float64(len(e.WallNS))*float64(unit)
+}
+
+func seconds(ns float64) string { return fmt.Sprintf("%.3g s", ns/1e9) }
