@@ -2,6 +2,7 @@ package rig
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // Disk reads the files of a machine that is off as the next boot would find them: after a power
@@ -200,4 +202,139 @@ func (d *Disk) Dump(name string) string {
 	_, err := d.request("rdump", name, to)
 	d.m.check(err)
 	return filepath.Join(to, path.Base(path.Clean("/"+name)))
+}
+
+// The boot disk in the guest, for a machine that has one (Options.BootDisk).
+const (
+	BootDisk      = "/dev/nvme0n1"
+	BootPartition = "/dev/nvme0n1p1"
+)
+
+// BootFromDisk makes the firmware start the machine from its boot disk, from the next start on, as
+// on real hardware. Before that, QEMU loads the image's kernel. The kernel arguments are then those
+// of the boot loader, and Install has no effect.
+func (m *Machine) BootFromDisk() {
+	m.tb.Helper()
+	m.mustBeOff("BootFromDisk")
+	m.loader = true
+}
+
+func (m *Machine) bootDisk() string { return filepath.Join(m.dir, "boot.raw") }
+
+// drives returns the disks of the next start.
+func (m *Machine) drives() drives {
+	d := drives{root: m.disk(), payload: m.payload, fromBoot: m.loader}
+	if m.options.BootDisk {
+		d.boot = m.bootDisk()
+	}
+	return d
+}
+
+// SmallDisk creates a disk with an empty ext4 file system that keeps no blocks for root, and
+// returns the arguments of QEMU for it. The guest finds it by its serial number.
+func SmallDisk(tb testing.TB, serial string, megabytes int64) []string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), serial+".img")
+	out, err := exec.CommandContext(tb.Context(), "sh", "-c",
+		`PATH=$PATH:/usr/sbin exec mke2fs -q -m 0 -t ext4 "$0" "$1"`, file, fmt.Sprint(megabytes, "M")).
+		CombinedOutput()
+	if err != nil {
+		tb.Fatalf("mke2fs: %v: %s", err, out)
+	}
+	return []string{"-drive", "if=none,id=" + serial + ",format=raw,file=" + file, "-device",
+		"virtio-blk-pci,drive=" + serial + ",serial=" + serial + ",addr=0x10"}
+}
+
+// makeBootDisk creates an empty disk with one Linux partition that starts at its second megabyte,
+// as partitioning programs do, with room for a boot loader before it.
+func makeBootDisk(path string) error {
+	const (
+		sector   = 512
+		size     = 128 << 20
+		first    = 2048
+		table    = 446 // of the four primary partitions, 16 bytes each: MBR
+		linux    = 0x83
+		bootable = 0x80
+	)
+	mbr := make([]byte, sector)
+	p := mbr[table:]
+	p[0], p[4] = bootable, linux
+	binary.LittleEndian.PutUint32(p[8:], first)
+	binary.LittleEndian.PutUint32(p[12:], size/sector-first)
+	mbr[510], mbr[511] = 0x55, 0xaa
+	if err := os.WriteFile(path, mbr, 0o600); err != nil {
+		return fmt.Errorf("create the boot disk: %w", err)
+	}
+	if err := os.Truncate(path, size); err != nil {
+		return fmt.Errorf("create the boot disk: %w", err)
+	}
+	return nil
+}
+
+// Environment variables of the suites. rig.mk sets all of them.
+const (
+	envImage    = "KRUND_RIG"          // image directory; if unset, every test that boots is skipped
+	envRequired = "KRUND_RIG_REQUIRED" // if 1, a test that cannot boot fails instead
+	envPatience = "KRUND_RIG_PATIENCE" // factor of every limit, for slow or busy hosts
+	envPace     = "KRUND_RIG_PACE"     // boot time of this host relative to the reference; run.sh measures it
+	envDeadline = "KRUND_RIG_DEADLINE" // Unix time in seconds when the run must be over; if unset, unbounded
+	envSeed     = "KRUND_RIG_SEED"     // seed of all random choices; default 1
+	envCuts     = "KRUND_RIG_CUTS"     // number of power cuts in campaigns
+	envLogs     = "KRUND_RIG_LOGS"     // directory for the consoles, one file per machine
+	envSummary  = "KRUND_RIG_SUMMARY"  // file with one line per test; see summary.go
+	envNice     = "KRUND_RIG_NICE"     // niceness of the machines; default 5
+)
+
+// Image is a directory created by build-image.sh.
+type Image struct {
+	Dir string
+}
+
+func (i Image) file(name string) string { return filepath.Join(i.Dir, name) }
+
+// KernelVersion returns the version of the image's kernel, such as 6.1.0-56-amd64.
+func (i Image) KernelVersion() (string, error) {
+	text, err := os.ReadFile(i.file("kernel"))
+	if err != nil {
+		return "", fmt.Errorf("read kernel version of the image: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// FindImage returns the image that the environment names. It skips the test with the reason if this
+// host cannot boot one.
+func FindImage(tb testing.TB) Image {
+	tb.Helper()
+	image, err := findImage(os.Getenv(envImage), exec.LookPath)
+	if err == nil {
+		return image
+	}
+	if os.Getenv(envRequired) == "1" {
+		tb.Fatalf("cannot boot machines here, and %s=1 asks for it: %v", envRequired, err)
+	}
+	tb.Skipf("boots no machine: %v", err)
+	return Image{}
+}
+
+// The programs that are needed for booting and for reading a disk, with their Debian packages.
+var programs = [...]struct{ name, pkg string }{
+	{"qemu-system-x86_64", "qemu-system-x86 and seabios"}, {"debugfs", "e2fsprogs"}, {"e2fsck", "e2fsprogs"},
+	{"cp", "coreutils"}, {"nice", "coreutils"},
+}
+
+func findImage(dir string, lookPath func(string) (string, error)) (Image, error) {
+	if dir == "" {
+		return Image{}, fmt.Errorf("%s is not set; run: make rig-smoke, or: make rig", envImage)
+	}
+	var errs []error
+	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
+		errs = append(errs, fmt.Errorf("no complete image in %s=%s; run: make rig-image", envImage, dir))
+	}
+	for _, p := range programs {
+		if _, err := lookPath(p.name); err != nil {
+			errs = append(errs, fmt.Errorf("%s not found; run: apt-get install %s", p.name,
+				strings.ReplaceAll(p.pkg, " and ", " ")))
+		}
+	}
+	return Image{Dir: dir}, errors.Join(errs...)
 }

@@ -2,8 +2,10 @@ package rig
 
 import (
 	"embed"
+	"fmt"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -57,4 +59,77 @@ func (m *Machine) Log(name string) string {
 	m.tb.Helper()
 	out, _ := m.Try("journalctl -b -o cat -u " + UnitOf(name))
 	return out
+}
+
+// Process is a command that runs in the guest while the test continues.
+type Process struct {
+	m   *Machine
+	dir string // directory in the guest: run, pid, out, status
+	PID int
+}
+
+// Start runs one command in the guest in the background, in its own session as from another
+// terminal. The shell must be able to exec it: a program with its arguments, with assignments made
+// by env.
+func (m *Machine) Start(command string) *Process {
+	m.tb.Helper()
+	const script = `mkdir -p /run/rig && d=$(mktemp -d /run/rig/process.XXXXXX) && cat >$d/run <<'RIG-END'
+echo $$ >"$1"
+exec %s
+RIG-END
+(setsid bash $d/run $d/pid >$d/out 2>&1 </dev/null; echo $? >$d/ended; mv $d/ended $d/status) >/dev/null 2>&1 </dev/null &
+until [ -s $d/pid ]; do sleep 0.05; done
+echo $d; cat $d/pid`
+	var dir, pid string
+	if _, err := fmt.Sscan(m.Sh(fmt.Sprintf(script, command)), &dir, &pid); err != nil {
+		m.fatal(fmt.Errorf("start %s: %w", command, err))
+	}
+	n, err := strconv.Atoi(pid)
+	m.check(err)
+	return &Process{m: m, dir: dir, PID: n}
+}
+
+// Kill sends SIGKILL to the process, but not to its children, and waits for its end.
+func (p *Process) Kill() {
+	p.m.tb.Helper()
+	p.m.Sh(fmt.Sprintf("kill -KILL %d", p.PID))
+	if output, status := p.Wait(); status != 128+9 {
+		p.m.fatal(fmt.Errorf("the process had ended before it could be killed: exit status %d: %s", status,
+			output))
+	}
+}
+
+// krunds prints the PIDs of all processes of krund, including guards and stages, whatever their
+// names are.
+const krunds = `krunds() { for p in /proc/[0-9]*; do case $(readlink $p/exe) in */bin/krund) echo ${p##*/} ;; esac; done; }; `
+
+// WaitNoKrund waits until no process of krund is left.
+func (m *Machine) WaitNoKrund() {
+	m.tb.Helper()
+	m.Sh(krunds + `while [ -n "$(krunds)" ]; do sleep 0.05; done`)
+}
+
+// KillKrund sends SIGKILL to every krund, including its guard, and waits for the end of this one.
+// Changed settings stay changed.
+func (m *Machine) KillKrund(p *Process) {
+	m.tb.Helper()
+	m.Sh(krunds + "kill -KILL $(krunds)")
+	p.Wait()
+	m.WaitNoKrund()
+}
+
+// Wait waits for the end of the process and returns its output, stdout and stderr, and its exit
+// status, or 128 plus the number of the signal that killed it.
+func (p *Process) Wait() (output string, status int) {
+	p.m.tb.Helper()
+	status, err := strconv.Atoi(p.m.Sh(fmt.Sprintf(
+		"until [ -e %[1]s/status ]; do sleep 0.05; done; cat %[1]s/status", p.dir)))
+	p.m.check(err)
+	return p.Output(), status
+}
+
+// Output returns what the process has printed so far.
+func (p *Process) Output() string {
+	p.m.tb.Helper()
+	return p.m.Sh("cat " + p.dir + "/out")
 }

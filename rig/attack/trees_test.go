@@ -4,6 +4,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
@@ -171,4 +172,111 @@ func setting(m *rig.Machine, want string) {
 		value := m.Sh("cat " + statInterval)
 		return value, value == want
 	})
+}
+
+// dies makes a file system fail every access from now on, like one whose disk is gone:
+// EXT4_IOC_SHUTDOWN of fs/ext4/ext4.h in the kernel, with EXT4_GOING_FLAGS_NOLOGFLUSH.
+const dies = `import fcntl, os, struct, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.ioctl(fd, 0x8004587D, struct.pack("I", 2))
+`
+
+// TestDeadFileSystem: the file system of the experiment fails, and then krund is killed. Its guard
+// restores the machine, and so does the unit.
+func TestDeadFileSystem(t *testing.T) {
+	rig.Long(t, "the short selection has three attacks")
+	var files rig.Payload
+	files.Held()
+	files.Script("/usr/local/rig/dies.py", dies)
+	files.Text("/srv/x.toml", strings.Replace(held("", ""), "[experiment]\n",
+		"[experiment]\nbenchmarks = \"/srv/krund/benchmarks\"\n", 1))
+	m := rig.Krund(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+		Devices: rig.SmallDisk(t, "small", 48)})
+	m.PowerOn()
+	m.WaitUp()
+	before := m.Sh("cat " + statInterval)
+	const mount = `mkdir -p /mnt/small; for d in /sys/block/vd*; do [ "$(cat $d/serial)" = small ] && mount /dev/${d##*/} /mnt/small; done; ` +
+		"mountpoint /mnt/small && rm -rf /mnt/small/x.krun"
+	m.Sh(mount)
+	m.Hold()
+	krund := m.Start("krund run --directory /mnt/small/x.krun /srv/x.toml")
+	m.WaitHeld()
+	setting(m, changed)
+	m.Sh("sync; python3 /usr/local/rig/dies.py /mnt/small")
+	if out, status := m.Try("touch /mnt/small/new"); status == 0 {
+		t.Fatalf("the file system still works: %s", out)
+	}
+	krund.Kill()
+	setting(m, before)
+	m.LetGo()
+	m.WaitNoKrund()
+	if out := m.Sh("ls -A /run/krund"); strings.Contains(out, "journal") {
+		t.Errorf("a copy of the journal stays after everything was restored: %s", out)
+	}
+
+	// Now the guard and krund are killed together, as systemd does.
+	m.Sh("umount /mnt/small && " + mount)
+	m.Hold()
+	krund = m.Start("krund run --directory /mnt/small/x.krun /srv/x.toml")
+	m.WaitHeld()
+	setting(m, changed)
+	m.Sh("sync; python3 /usr/local/rig/dies.py /mnt/small")
+	m.KillKrund(krund)
+	setting(m, changed)
+	out, status := m.Try("krunctl repair --machine /mnt/small/x.krun")
+	must.Be(t, status == 1 && strings.Contains(out, "restored"), "krunctl repair --machine: status", status,
+		out)
+	setting(m, before)
+}
+
+// journalOf returns a journal with valid checksums that requests a change of a file of root.
+func journalOf(bootID string) string {
+	var text strings.Builder
+	for _, line := range []string{
+		`{"op":"journal","version":1}`,
+		fmt.Sprintf(
+			`{"op":"set","n":1,"boot":%q,"control":"aslr","step":{"kind":"file","target":"/srv/shadow.copy","old":"root::0::::::","new":"x"}}`, bootID),
+		fmt.Sprintf(
+			`{"op":"set","n":2,"boot":%q,"control":"overcommit","step":{"kind":"file","target":"/proc/sys/vm/overcommit_memory","old":"1","new":"0"}}`, bootID),
+	} {
+		fmt.Fprintf(&text, "%08x %s\n", crc32.Checksum([]byte(line), crc32.MakeTable(crc32.Castagnoli)), line)
+	}
+	return text.String()
+}
+
+// hostileJournal: mallory writes a journal in a directory that all users can write. Neither the
+// unit nor a user who restores as root changes anything because of it. Even a journal written by
+// root only changes what a control can have changed.
+func hostileJournal(t *testing.T, m *rig.Machine) {
+	m.Sh("echo root:secret >/srv/shadow.copy && mkdir -p /srv/krund/x.krun/results && chmod 777 " +
+		"/srv/krund/x.krun")
+	m.Put("/tmp/journal", 0o644, []byte(journalOf(m.Sh("cat /proc/sys/kernel/random/boot_id"))))
+	m.Sh(asMallory("cp /tmp/journal /srv/krund/x.krun/journal"))
+	before := m.Sh("cat /proc/sys/vm/overcommit_memory")
+	untouched := func(when string) {
+		t.Helper()
+		must.Equal(t, m.Sh("cat /srv/shadow.copy"), "root:secret", when,
+			"mallory's journal has made root write")
+		must.Equal(t, m.Sh("cat /proc/sys/vm/overcommit_memory"), before, when, "overcommit_memory")
+	}
+	ended := m.RunExperiment("x")
+	must.Be(t, ended.Result != "success", "the unit accepts the directory", ended)
+	log := m.Log("x")
+	must.Be(t, strings.Contains(log, "can be changed by others") && !strings.Contains(log, "restored"),
+		"the unit's log", log)
+	untouched("by the unit")
+	out, status := m.Try("krunctl repair --machine /srv/krund/x.toml")
+	must.Be(t, status != 0 && strings.Contains(out, "can be changed by others"),
+		"krunctl repair --machine: status",
+		status, out)
+	untouched("by krunctl repair --machine")
+
+	m.Sh("chown -R root:root /srv/krund/x.krun && chmod 755 /srv/krund/x.krun && chmod 644 " +
+		"/srv/krund/x.krun/journal")
+	out, status = m.Try("krunctl repair --machine /srv/krund/x.toml")
+	must.Be(t, status != 0 && strings.Contains(out, "aslr: /srv/shadow.copy not restored"),
+		"krunctl repair --machine of a journal that root has put there: status", status, out)
+	must.Equal(t, m.Sh("cat /srv/shadow.copy"), "root:secret", "a journal makes root write")
+	must.Equal(t, m.Sh("cat /proc/sys/vm/overcommit_memory"), "1", "what the control can have changed",
+		"want it restored to 1")
 }

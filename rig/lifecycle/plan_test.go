@@ -1,12 +1,17 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"krund/internal/experiment/results"
+	"krund/internal/schedule"
 	"krund/rig"
 	"krund/rig/must"
 )
@@ -129,4 +134,138 @@ func TestPlanCutsEveryStepOnceWhenThereAreEnough(t *testing.T) {
 			must.Equal(t, times, 1, n, "cuts", c)
 		}
 	}
+}
+
+// suite is the release of Debian in the image. Debian 13 is the first with soft reboots.
+func suite() string { return cmp.Or(os.Getenv("KRUND_RIG_SUITE"), "bookworm") }
+
+// goingDown prints a line when the userspace stops, before a restart of any kind.
+const goingDown = `[Unit]
+DefaultDependencies=no
+Conflicts=shutdown.target
+Before=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/true
+ExecStop=/bin/bash -c 'echo RIG-GOING-DOWN >/dev/ttyS0'
+`
+
+// TestExperimentBySoftReboot: an experiment runs to its end by soft reboots, with every third
+// restart one of the hardware, and the power fails during the second soft reboot. Each record names
+// what was restarted and a boot of its own, although soft reboots keep the kernel's name of the
+// boot. No slot is lost or run twice.
+func TestExperimentBySoftReboot(t *testing.T) {
+	if suite() == "bookworm" {
+		t.Skip("the image is Debian 12, whose systemd 252 has no soft reboots; run: make rig-trixie")
+	}
+	const executions = 6
+	text := strings.Replace(byKexec(executions), "reboot = \"kexec\"\nhardware_every = 5",
+		"reboot = \"soft\"\nhardware_every = 3", 1)
+	var files rig.Payload
+	files.Experiment(name, text)
+	files.Unit("rig-going-down.service", goingDown, "sysinit.target")
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+		Time: executions * 15 * time.Second})
+	t.Log(m.Sh("systemctl --version | head -1; krunctl check " + rig.ExperimentHome + "/" + name +
+		".toml | grep -A3 restart"))
+	m.Send("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
+	m.WaitConsole("^RIG-GOING-DOWN$")
+	m.WaitConsole("^RIG-GOING-DOWN$")
+	m.PowerCut()
+	e := completed(t, m, executions)
+	var kinds []string
+	boots, kernels := map[string]bool{}, map[string]bool{}
+	for _, r := range e.Records {
+		kinds = append(kinds, r.Reboot)
+		boots[r.BootID] = true
+		kernel, number, _ := strings.Cut(r.BootID, "+")
+		kernels[kernel] = true
+		must.Be(t, (number != "") == (r.Reboot == results.RebootSoft), "slot", r.Slot,
+			"after a restart of kind", r.Reboot, "is of boot", r.BootID)
+		t.Logf("slot %d, attempt %d: %s, boot %s, started %s", r.Slot, r.Attempt, r.Reboot, r.BootID,
+			r.Started.Format(time.TimeOnly))
+	}
+	must.Equal(t, len(boots), executions, "names of boots for", "executions")
+	// The second restart was cut, and the third and sixth were planned so.
+	const soft, hardware = results.RebootSoft, results.RebootHardware
+	must.EqualList(t, kinds, []string{soft, hardware, hardware, soft, soft, hardware}, "the records name")
+	must.Equal(t, len(kernels), 4, "starts of the kernel, want 4")
+}
+
+// byKexec is an experiment of one key whose executions start with kexec, and every fifth with the
+// hardware.
+func byKexec(executions int) string {
+	text := strings.Replace(quick, "executions = 2", fmt.Sprintf("executions = %d\nreboot = \"kexec\"\n"+
+		"hardware_every = 5", executions), 1)
+	return strings.Replace(text, "fannkuch_redux = { parameter = 7 }\n", "", 1) +
+		"[machines.\"*\".experiment]\nskip = [\"*:CPython:*\"]\n"
+}
+
+// completed lets the experiment run to its end and checks that each slot was completed once.
+func completed(t *testing.T, m *rig.Machine, executions int) *rig.Experiment {
+	t.Helper()
+	m.RunToEnd(rig.UnitOf(name), executions)
+	m.WaitUp()
+	log := m.Sh("journalctl -o cat -u " + rig.UnitOf(name) + " | tail -5")
+	m.Shutdown()
+	e := m.Experiment(directory)
+	e.Check(t)
+	if n := e.Count(schedule.Completed); n != executions || len(e.Records) != executions {
+		t.Errorf("%d slots completed, %d records, want %d of each\n%s", n, len(e.Records), executions, log)
+	}
+	return e
+}
+
+// TestExperimentByKexec: an experiment runs to its end by kexec, and the power fails during one of
+// them. Each record names what was restarted, and no slot is lost or run twice.
+func TestExperimentByKexec(t *testing.T) {
+	rig.Long(t, "twenty executions take minutes; make rig runs them")
+	const executions = 20
+	var files rig.Payload
+	files.Experiment(name, byKexec(executions))
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless,
+		Time: executions * 15 * time.Second})
+	m.Reboot() // the first start has an argument that unpacks files, which kexec would repeat
+	m.WaitRunning()
+	t.Log(m.Sh("krunctl check " + rig.ExperimentHome + "/" + name + ".toml | grep -A3 restart"))
+	m.Send("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
+	m.WaitConsole("Rebooting with kexec")
+	m.PowerCut()
+	e := completed(t, m, executions)
+	kinds := map[string]int{}
+	boots := map[string]bool{}
+	took := map[string]time.Duration{}
+	var last time.Time
+	for i, r := range e.Records {
+		kinds[r.Reboot]++
+		boots[r.BootID] = true
+		if i > 0 {
+			took[r.Reboot] += r.Started.Sub(last)
+		}
+		last = r.Started
+	}
+	must.Equal(t, len(boots), len(e.Records), "boots for", "records")
+	must.Be(t, kinds[results.RebootKexec] >= executions/2 && kinds[results.RebootHardware] != 0,
+		"the records name", kinds, "want kexec for most and hardware after the power cut")
+	for kind, d := range took {
+		t.Logf("%d executions after %s: %s from the execution before on average", kinds[kind], kind,
+			(d / time.Duration(max(kinds[kind], 1))).Round(time.Millisecond))
+	}
+}
+
+// TestSoftRebootIsRefused: Debian 12 has systemd 252, and krund says what is missing.
+func TestSoftRebootIsRefused(t *testing.T) {
+	if suite() != "bookworm" {
+		t.Skip("the image is not Debian 12")
+	}
+	var files rig.Payload
+	files.Experiment(name, strings.Replace(quick, "executions = 2", "executions = 2\nreboot = \"soft\"", 1))
+	m := rig.KrundUp(t, rig.Options{Payload: &files, Kernel: rig.Tickless})
+	m.Sh("krunctl enable --start " + rig.ExperimentHome + "/" + name + ".toml")
+	ended := m.RunToEnd(rig.UnitOf(name), 0)
+	must.Equal(t, ended.Result, "exit-code", "krund ended with", ended, "want an exit status")
+	must.Contain(t, m.Log(name), "soft reboots came with version 254", "the log")
+	m.Shutdown()
 }
