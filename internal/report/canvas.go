@@ -1,6 +1,22 @@
 package report
 
-import "gonum.org/v1/plot/vg"
+import (
+	"bufio"
+	"fmt"
+	"image/color"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/encoding/charmap"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/vg"
+
+	"krund/internal/display"
+)
 
 // canvas is the drawing surface of a static plot: an SVG (svgCanvas), a page of a PDF or the pixels
 // of a PNG (vgCanvas). A figure is figureUnits wide; y grows downwards.
@@ -121,4 +137,241 @@ var inks = [...]struct {
 	pauseInk:        {class: "pause", light: 0xa87900, dark: 0xf0e442},
 	switchInk:       {class: "switch", light: 0x777777, dark: 0x999999},
 	plainInk:        {class: "plain", light: 0x222222, dark: 0xdddddd},
+}
+
+// svgCanvas writes an SVG, with text elements and a style sheet for the colors.
+type svgCanvas struct{ *bufio.Writer }
+
+// lightStyle and darkStyle are the inks as style sheets. darkStyle is for dark pages on screens.
+var lightStyle, darkStyle = styleSheets()
+
+func styleSheets() (light, dark string) {
+	var l, d strings.Builder
+	l.WriteString("path{fill:none}.halo{paint-order:stroke}")
+	d.WriteString("@media screen and (prefers-color-scheme:dark){")
+	for _, i := range inks {
+		property := "stroke"
+		if i.width == 0 {
+			property = "fill"
+		}
+		fmt.Fprintf(&l, ".%s{%s:#%06x", i.class, property, i.light)
+		if i.width > 0 {
+			fmt.Fprintf(&l, ";stroke-width:%g", i.width)
+		}
+		if i.dashes != nil {
+			fmt.Fprintf(&l, ";stroke-dasharray:%g %g", i.dashes[0], i.dashes[1])
+		}
+		l.WriteString("}")
+		fmt.Fprintf(&d, ".%s{%s:#%06x}", i.class, property, i.dark)
+	}
+	return l.String(), d.String() + "}"
+}
+
+// writeSVG writes stacked drawings; for columns see panel.series. With dark, the reader's browser
+// chooses between the colors for light and for dark pages.
+func writeSVG(w io.Writer, page []Drawing, columns int, dark bool) error {
+	c := svgCanvas{bufio.NewWriter(w)}
+	height, width := pageHeight(page), pageWidth(page)
+	fmt.Fprintf(c, `<svg xmlns="http://www.w3.org/2000/svg" width="%.1fpt" height="%.1fpt" viewBox="0 0 %g %g"`,
+		width*unit, height*unit, width, height)
+	fmt.Fprintf(c, ` role="img" class="text" font-family="system-ui,sans-serif" font-size="%d">`, textSize)
+	if len(page) == 1 {
+		fmt.Fprintf(c, "<title>%s</title>", escapeXML(page[0].title()))
+	}
+	c.WriteString("<style>" + lightStyle)
+	if dark {
+		c.WriteString(darkStyle)
+	}
+	c.WriteString("</style>")
+	drawPage(c, page, height, columns)
+	c.WriteString("</svg>\n")
+	return c.Flush()
+}
+
+func (c svgCanvas) open(i ink) { c.WriteString(`<path class="` + inks[i].class + `" d="`) }
+
+// path writes the commands of an open line.
+func (c svgCanvas) path(points ...vg.Point) {
+	for n, p := range points {
+		c.WriteByte("ML"[min(n, 1)])
+		c.place(p.X)
+		c.WriteByte(' ')
+		c.place(p.Y)
+	}
+}
+
+func (c svgCanvas) place(v vg.Length) { c.Write(appendPlace(c.AvailableBuffer(), float64(v))) }
+
+// appendPlace appends a coordinate with one decimal.
+func appendPlace(b []byte, v float64) []byte {
+	return strconv.AppendFloat(b, math.Round(v*10)/10, 'f', -1, 64)
+}
+
+func (c svgCanvas) lines(i ink, lines ...[]vg.Point) {
+	if len(lines) == 0 {
+		return
+	}
+	c.open(i)
+	for _, line := range lines {
+		c.path(line...)
+	}
+	c.WriteString(`"/>`)
+}
+
+func (c svgCanvas) circles(i ink, radius vg.Length, centers []vg.Point) {
+	if len(centers) == 0 {
+		return
+	}
+	c.open(i)
+	arcs := fmt.Sprintf("a%[1]g %[1]g 0 1 0 %[2]g 0a%[1]g %[1]g 0 1 0 -%[2]g 0", radius, 2*radius)
+	for _, p := range centers {
+		c.path(vg.Point{X: p.X - radius, Y: p.Y})
+		c.WriteString(arcs)
+	}
+	c.WriteString(`"/>`)
+}
+
+func (c svgCanvas) area(i ink, title string, polygons ...[]vg.Point) {
+	if len(polygons) == 0 {
+		return
+	}
+	c.open(i)
+	for _, corners := range polygons {
+		c.path(corners...)
+		c.WriteByte('Z')
+	}
+	c.WriteString(`">`)
+	if title != "" {
+		c.WriteString("<title>" + escapeXML(title) + "</title>")
+	}
+	c.WriteString("</path>")
+}
+
+func (c svgCanvas) text(l label) {
+	c.WriteString("<text")
+	if l.halo {
+		c.WriteString(` class="halo"`)
+	}
+	if l.size != textSize {
+		fmt.Fprintf(c, ` font-size="%.3g"`, l.size)
+	}
+	switch l.anchor {
+	case middle:
+		c.WriteString(` text-anchor="middle"`)
+	case end:
+		c.WriteString(` text-anchor="end"`)
+	}
+	at := l.baseline()
+	if l.upright {
+		fmt.Fprintf(c, ` transform="translate(%g %g) rotate(-90)">`, at.X, at.Y)
+	} else {
+		c.WriteString(` x="`)
+		c.place(at.X)
+		c.WriteString(`" y="`)
+		c.place(at.Y)
+		c.WriteString(`">`)
+	}
+	c.WriteString(escapeXML(l.text) + "</text>")
+}
+
+// vgCanvas draws on a page of a PDF or on the pixels of a PNG. Their coordinates are in points,
+// with y growing upwards.
+type vgCanvas struct {
+	vg.Canvas
+	height vg.Length
+	fonts  *font.Cache
+	encode func(string) string // converts text for Canvas
+}
+
+func newVGCanvas(c vg.Canvas, height vg.Length, encode func(string) string) vgCanvas {
+	return vgCanvas{c, height * unit, font.NewCache(liberation.Collection()), encode}
+}
+
+func (c vgCanvas) at(p vg.Point) vg.Point { return vg.Point{X: p.X * unit, Y: c.height - p.Y*unit} }
+
+func (c vgCanvas) use(i ink) {
+	style := inks[i]
+	c.SetColor(color.RGBA{byte(style.light >> 16), byte(style.light >> 8), byte(style.light), 0xff})
+	c.SetLineWidth(style.width * unit)
+	dashes := make([]vg.Length, len(style.dashes))
+	for k, d := range style.dashes {
+		dashes[k] = d * unit
+	}
+	c.SetLineDash(dashes, 0)
+}
+
+func (c vgCanvas) path(points []vg.Point) vg.Path {
+	path := make(vg.Path, 0, len(points)+1)
+	for i, p := range points {
+		if i == 0 {
+			path.Move(c.at(p))
+		} else {
+			path.Line(c.at(p))
+		}
+	}
+	return path
+}
+
+func (c vgCanvas) lines(i ink, lines ...[]vg.Point) {
+	const most = 128 // points of a stroke: the time to rasterize one grows with their square
+	c.use(i)
+	for _, line := range lines {
+		for ; len(line) > most; line = line[most-1:] {
+			c.Stroke(c.path(line[:most]))
+		}
+		c.Stroke(c.path(line))
+	}
+}
+
+func (c vgCanvas) circles(i ink, radius vg.Length, centers []vg.Point) {
+	c.use(i)
+	for _, center := range centers {
+		path := c.path([]vg.Point{center.Add(vg.Point{X: radius})})
+		path.Arc(c.at(center), radius*unit, 0, 2*math.Pi)
+		path.Close()
+		c.Stroke(path)
+	}
+}
+
+func (c vgCanvas) area(i ink, _ string, polygons ...[]vg.Point) {
+	c.use(i)
+	for _, corners := range polygons {
+		path := c.path(corners)
+		path.Close()
+		c.Fill(path)
+	}
+}
+
+func (c vgCanvas) text(l label) {
+	text := display.PlainLine(l.text)
+	sans := c.fonts.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, l.size*unit)
+	width := sans.Width(text) / unit
+	at := l.baseline()
+	if l.halo {
+		from := at.Sub(vg.Point{X: width * vg.Length(l.anchor), Y: l.size})
+		c.area(paperInk, "", corners(vg.Rectangle{Min: from, Max: from.Add(vg.Point{X: width,
+			Y: 1.3 * l.size})}))
+	}
+	c.use(textInk)
+	c.Push()
+	defer c.Pop()
+	c.Translate(c.at(at))
+	if l.upright {
+		c.Rotate(math.Pi / 2)
+	}
+	c.FillString(sans, vg.Point{X: -width * unit * vg.Length(l.anchor)}, c.encode(text))
+}
+
+// windows1252 encodes text for vgpdf, which expects bytes of this code page. Characters missing
+// from it become "?".
+func windows1252(s string) string {
+	var b []byte
+	for _, r := range s {
+		letter, ok := charmap.Windows1252.EncodeRune(r)
+		if !ok || unicode.IsControl(r) {
+			letter = '?'
+		}
+		b = append(b, letter)
+	}
+	return string(b)
 }

@@ -3,13 +3,17 @@
 package console
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
+	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
 
@@ -81,4 +85,172 @@ func (out *Console) list(sentences []string) {
 // print writes text. The buffer behind it keeps write errors.
 func (out *Console) print(format string, args ...any) {
 	_, _ = fmt.Fprintf(out.w, format, args...)
+}
+
+// Painter fits a text for people to a terminal: sentences are broken, the first line, the answer,
+// is bold, and what it warns of yellow. Elsewhere it changes nothing.
+type Painter struct {
+	to io.Writer
+	style
+	line    []byte // that is not complete
+	started bool
+}
+
+// NewPainter returns a painter that writes to w. terminal is what w writes to in the end.
+func NewPainter(w, terminal io.Writer) *Painter {
+	return &Painter{to: w, style: New(w, terminal).style}
+}
+
+// Plain returns it without colors, for help texts.
+func (p *Painter) Plain() *Painter {
+	p.bold, p.dim, p.yellow, p.reset = "", "", "", ""
+	return p
+}
+
+func (p *Painter) Write(text []byte) (int, error) {
+	if p.bold == "" && p.width == 0 {
+		p.started = p.started || len(text) > 0
+		return p.to.Write(text)
+	}
+	p.line = append(p.line, text...)
+	for {
+		end := bytes.IndexByte(p.line, '\n')
+		if end < 0 {
+			return len(text), nil
+		}
+		_, err := io.WriteString(p.to, p.paint(string(p.line[:end]))+"\n")
+		p.line = p.line[end+1:]
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Width is that of the terminal in columns; 0 if the text goes elsewhere.
+func (p *Painter) Width() int { return p.width }
+
+// Started reports whether a line was written.
+func (p *Painter) Started() bool { return p.started }
+
+// Close writes what is left of a line.
+func (p *Painter) Close() error {
+	_, err := p.to.Write(p.line)
+	p.line = nil
+	return err
+}
+
+// fit breaks a line between words; what follows "name    value" stands below the value. Rows of
+// tables, commands, and lines that have colors of their own, stay whole.
+func (p *Painter) fit(line string) string {
+	const widest = 40 // of a name
+	value := strings.TrimLeft(line, " ")
+	indent := len(line) - len(value) + 2
+	if _, after, ok := strings.Cut(value, "  "); ok {
+		value = strings.TrimLeft(after, " ")
+		indent = len(line) - len(value)
+	}
+	if p.width == 0 || indent > widest || strings.Contains(value, "  ") ||
+		strings.HasPrefix(value, "krunctl ") || strings.Contains(line, "\x1b") {
+		return line
+	}
+	name := len(line) - len(value)
+	broken := display.Wrap(strings.Repeat(" ", name)+value, p.width, strings.Repeat(" ", indent))
+	return line[:name] + broken[name:]
+}
+
+func (p *Painter) paint(line string) string {
+	line = p.fit(line)
+	first := !p.started && line != ""
+	p.started = p.started || first
+	switch word := strings.TrimLeft(line, " "); {
+	case strings.Contains(line, "\x1b"): // it has colors of its own
+	case strings.HasPrefix(word, "warning:"), strings.HasPrefix(word, "Warnings:"),
+		strings.HasPrefix(word, "problem:"):
+		mark, rest, _ := strings.Cut(line, ":")
+		return p.yellow + mark + ":" + p.reset + rest
+	case first:
+		return p.bold + line + p.reset
+	}
+	return line
+}
+
+// Progress shows the progress of an analysis and the remaining time, if it writes to a terminal.
+type Progress struct {
+	w      io.Writer
+	now    func() time.Time
+	what   string
+	shows  bool // w is a terminal
+	begun  time.Time
+	shown  time.Time
+	length int // of the line on the screen
+}
+
+// progressEvery is the interval at which the bar is drawn.
+const progressEvery = 200 * time.Millisecond
+
+// NewProgress returns the progress of what.
+func NewProgress(w io.Writer, now func() time.Time, what string) *Progress {
+	f, ok := w.(*os.File)
+	return &Progress{w: w, now: now, what: what, shows: ok && term.IsTerminal(int(f.Fd())), begun: now()}
+}
+
+// Show draws the bar, at most every progressEvery.
+func (b *Progress) Show(p warmup.Progress) {
+	b.draw(func(spent time.Duration) string { return progressLine(b.what, p, spent) })
+}
+
+// ShowKeys is show for the progress in keys.
+func (b *Progress) ShowKeys(done, of int) {
+	b.draw(func(spent time.Duration) string { return barLine(b.what, "keys", done, done, of, spent) })
+}
+
+// Line shows a line of text, at most as wide as the terminal.
+func (b *Progress) Line(text string) {
+	if !b.shows {
+		return
+	}
+	line := display.Terminal(text)
+	if most := TerminalWidth(b.w) - 1; utf8.RuneCountInString(line) > most {
+		line = string([]rune(line)[:most])
+	}
+	length := utf8.RuneCountInString(line)
+	_, _ = fmt.Fprintf(b.w, "\r%s%s", line, strings.Repeat(" ", max(0, b.length-length))) // only a message
+	b.length = length
+}
+
+func (b *Progress) draw(text func(spent time.Duration) string) {
+	now := b.now()
+	if !b.shows || now.Sub(b.shown) < progressEvery {
+		return
+	}
+	b.shown = now
+	b.Line(text(now.Sub(b.begun)))
+}
+
+// Clear removes the bar from the screen.
+func (b *Progress) Clear() {
+	if b.length > 0 {
+		_, _ = fmt.Fprintf(b.w, "\r%s\r", strings.Repeat(" ", b.length)) // only a message
+	}
+}
+
+// progressLine is the text of the bar. The estimate ignores executions whose analysis was reused.
+func progressLine(what string, p warmup.Progress, spent time.Duration) string {
+	return barLine(what, "executions", p.Executions, p.Executions-p.Reused, p.Of, spent)
+}
+
+// barLine is the text of a bar: done of the things are done, and worked of those took the time
+// spent.
+func barLine(what, things string, done, worked, of int, spent time.Duration) string {
+	const width = 20
+	full := 0
+	if of > 0 {
+		full = width * done / of
+	}
+	line := fmt.Sprintf("%s [%s%s] %d of %d %s", what, strings.Repeat("#", full),
+		strings.Repeat(".", width-full), done, of, things)
+	if worked > 0 && done < of {
+		line += ", " + display.Duration(spent/time.Duration(worked)*time.Duration(of-done)) + " left"
+	}
+	return line
 }
