@@ -27,7 +27,7 @@ func TestArmsSurviveFormats(t *testing.T) {
 	must.Do(t, WriteKrunJSON(&krun, d, ""))
 	must.Do(t, WriteGo(&gobench, d))
 	fromKrun := must.Get(ReadKrunJSON(&krun, KrunOptions{}))(t)
-	fromGo := must.Get(ReadGo(&gobench, ImportOptions{}))(t)
+	fromGo := must.Get(Read(FormatGo, &gobench, ImportOptions{}))(t)
 	for name, got := range map[string]*dataset.Dataset{"Krun": fromKrun, "Go": fromGo} {
 		must.Be(t, len(got.Pairs) == 2 && got.Pairs[0].Key == base && got.Pairs[1].Key == other, name,
 			got.Pairs)

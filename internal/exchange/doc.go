@@ -3,5 +3,5 @@
 //
 // A reader preserves values exactly: integers stay integers, times keep their digits. It rejects a
 // file of another format with the position and the reason. Bad data in a valid file (a crashed
-// execution, a NaN) is kept, for the analysis to report. Start reading at [Importer.Read].
+// execution, a NaN) is kept, for the analysis to report. Start reading at [ReadFile].
 package exchange

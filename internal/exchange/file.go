@@ -20,11 +20,6 @@ var ErrUnknown = errors.New(
 		"CSV of your own begins with " + plainHeader,
 )
 
-// importers are the tools whose files lack parts of a key, by the format that Sniff returns.
-var importers = map[string]func(io.Reader, ImportOptions) (*dataset.Dataset, error){
-	FormatJMH: ReadJMH, FormatPyperf: ReadPyperf, FormatHyperfine: ReadHyperfine, FormatGo: ReadGo,
-}
-
 // sniffed returns the content of a file and its format; the error wraps ErrUnknown for a file of
 // none that is read.
 func sniffed(file io.Reader) (in *bufio.Reader, format string, err error) {
@@ -82,18 +77,7 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 // readTimes reads a file of another tool. Values other than times are rejected: for operations per
 // second higher is better, so every comparison would be inverted.
 func readTimes(in io.Reader, format string, o FileOptions) (*dataset.Dataset, error) {
-	read, ok := importers[format]
-	for _, f := range otherFormats {
-		if f.name == format {
-			ok, read = true, func(in io.Reader, o ImportOptions) (*dataset.Dataset, error) {
-				return readOther(f, in, o)
-			}
-		}
-	}
-	if !ok {
-		return nil, ErrUnknown
-	}
-	d, err := read(in, ImportOptions{VM: o.VM, Variant: o.Variant})
+	d, err := Read(format, in, ImportOptions{VM: o.VM, Variant: o.Variant})
 	if err != nil {
 		return nil, err
 	}

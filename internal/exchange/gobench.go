@@ -14,24 +14,18 @@ import (
 	"krund/internal/experiment/results"
 )
 
-// FormatGo is dataset.Info.Format of Go's benchmark format.
-const FormatGo = "Go benchmarks"
-
 // goPrefix begins the names that WriteGo writes, which are made of the parts of the key.
 const goPrefix = "Krund/benchmark="
 
-// ReadGo reads Go's benchmark format (golang.org/design/14313-benchmark-format): the output of `go
+// readGo reads Go's benchmark format (golang.org/design/14313-benchmark-format): the output of `go
 // test -bench` and of WriteGo. A line is an iteration, whose time is the mean over b.N calls; the
 // lines of one test binary (up to "PASS", "ok" or the next "goos:" or "pexec:") are a process
-// execution. ns/op becomes seconds; each other unit becomes a column. Other lines are skipped. The
-// errors wrap ErrFormat and name the line, or are those of r.
-func ReadGo(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
-	g := goReader{d: &dataset.Dataset{Info: dataset.Info{Format: FormatGo}}, names: newNamer(o, "Go")}
-	if err := eachLine(r, g.line); err != nil {
-		return nil, fmt.Errorf("read Go benchmarks: %w", err)
-	}
+// execution. ns/op becomes seconds; each other unit becomes a column. Other lines are skipped.
+func readGo(in io.Reader, to *gatherer) error {
+	g := goReader{d: to.d, names: newNamer(to.options, to.vm)}
+	err := eachLine(in, g.line)
 	g.flush()
-	return g.d, nil
+	return err
 }
 
 type goReader struct {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -112,102 +111,6 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errFull }
 
-const jmhText = `[{"jmhVersion":"1.36","benchmark":"org.x.Bench.run","mode":"avgt","forks":2,"params":{"size":"10","kind":"a b"},
- "primaryMetric":{"score":65.1,"scoreError":"NaN","scoreUnit":"ns/op","rawData":[[65.13,64.5],[66.25,63]]},"secondaryMetrics":{}},
- {"benchmark":"org.x.Bench.run","mode":"thrpt","primaryMetric":{"scoreUnit":"ops/ms","rawData":[[5],[]]}},
- {"benchmark":"org.x.Bench.run","mode":"sample","primaryMetric":{"scoreUnit":"us/op","rawDataHistogram":[[[[1,2],[4,1]],[[3,5]]],[]]}}]`
-
-func TestReadJMH(t *testing.T) {
-	d := must.Get(ReadJMH(iotest.OneByteReader(strings.NewReader(jmhText)), ImportOptions{VM: "Hotspot"}))(t)
-	var keys []string
-	for _, p := range d.Pairs {
-		keys = append(keys, p.Key.String())
-	}
-	want := []string{"org.x.Bench.run-kind_a_b-size_10:Hotspot:default",
-		"org.x.Bench.run-thrpt:Hotspot:default", "org.x.Bench.run-sample:Hotspot:default"}
-	must.Be(t, slices.Equal(keys, want) && len(d.Problems) == 0, "keys", keys, "problems", d.Problems)
-	third := d.Pairs[2].Executions
-	if c := third[0].Calls; !slices.Equal(third[0].Columns[0].Reals, []float64{2e-6, 3e-6}) ||
-		!reflect.DeepEqual(c, &dataset.Calls{Seconds: 1, Iterations: []dataset.Histogram{
-			{Values: []float64{1e-6, 4e-6}, Counts: []float64{2, 1}},
-			{Values: []float64{3e-6}, Counts: []float64{5}}}}) || third[1].Outcome != results.Error {
-		t.Errorf("mode sample: %+v, %+v", third, c)
-	}
-	first, second := d.Pairs[0].Executions, d.Pairs[1].Executions
-	c := first[1].Columns[0]
-	must.Be(t,
-		slices.Equal(c.Reals, []float64{66.25e-9, 63e-9}) && c.Unit == dataset.Seconds && len(first) == 2, c)
-	if c := second[0].Columns[0]; !slices.Equal(c.Reals, []float64{5}) || c.Unit != "ops/ms" ||
-		second[1].Outcome != results.Error {
-		t.Errorf("%+v", second)
-	}
-}
-
-const pyperfText = `{"benchmarks":[{"metadata":{"name":"telco"},"runs":[
- {"metadata":{"calibrate_loops":8},"warmups":[[1,0.5]]},
- {"warmups":[[8,0.25]],"values":[0.125,0.5]},{"values":[1]}]},
- {"runs":[{"values":[1024],"metadata":{"name":"mem","unit":"byte"}}]}],
- "metadata":{"hostname":"apollo","unit":"second","python_implementation":"cpython"},"version":"1.0"}`
-
-func TestReadPyperf(t *testing.T) {
-	d := must.Get(ReadPyperf(strings.NewReader(pyperfText), ImportOptions{}))(t)
-	if d.Machine != "apollo" || len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "telco:cpython:default" ||
-		len(d.Problems) != 1 {
-		t.Errorf("%+v", d)
-	}
-	runs := d.Pairs[0].Executions
-	if len(runs) != 2 || !slices.Equal(runs[0].Columns[0].Reals, []float64{0.25, 0.125, 0.5}) ||
-		runs[0].Columns[0].Unit != dataset.Seconds {
-		t.Errorf("%+v", runs)
-	}
-	c := d.Pairs[1].Executions[0].Columns[0]
-	must.Be(t, c.Unit == "byte" && d.Pairs[1].Key.Benchmark == "mem", c)
-}
-
-const hyperfineText = `{"results":[{"command":"sleep 0.1","mean":0.1,"times":[0.101,0.102,0.2],"exit_codes":[0,1,null]},
- {"command":"sleep_0.1","times":[0.3]},{"command":"none"}]}`
-
-func TestReadHyperfine(t *testing.T) {
-	d := must.Get(ReadHyperfine(strings.NewReader(hyperfineText), ImportOptions{}))(t)
-	must.Need(t, len(d.Pairs) == 3 && d.Pairs[1].Key.Benchmark == "sleep_0.1_2", d.Pairs)
-	runs := d.Pairs[0].Executions
-	if len(runs) != 3 || runs[0].Outcome != results.Completed || runs[1].Reasons[0] != "exit status 1" ||
-		runs[2].Reasons[0] != "terminated by a signal" {
-		t.Errorf("%+v", runs)
-	}
-	must.EqualList(t, runs[0].Columns[0].Reals, []float64{0.101}, runs[0])
-}
-
-const goText = `goos: linux
-pkg: encoding/json
-BenchmarkDecode-8   	     100	  11034523 ns/op	 175.86 MB/s	 3 allocs/op
-BenchmarkDecode-8   	     100	  11000000 ns/op	 175.00 MB/s
-BenchmarkEncode-8   	     1	  5 ns/op
-Benchmarks are fun to read
-PASS
-ok  	encoding/json	3.2s
-goos: linux
-pkg: encoding/json
-BenchmarkDecode-8   	     100	  12000000 ns/op
-`
-
-func TestReadGo(t *testing.T) {
-	d := must.Get(ReadGo(strings.NewReader(goText), ImportOptions{}))(t)
-	if len(d.Pairs) != 2 || d.Pairs[0].Key.String() != "encoding_json.Decode-8:Go:default" ||
-		len(d.Pairs[0].Executions) != 2 {
-		t.Fatalf("%+v", d.Pairs)
-	}
-	e := d.Pairs[0].Executions[0]
-	must.Be(t, slices.Equal(e.Columns[0].Reals, []float64{0.011034523, 0.011}) && e.Check() == nil, e.Columns)
-	allocs, _ := e.Column("allocs/op", dataset.NoCore)
-	must.Be(t, allocs.Reals[0] == 3 && math.IsNaN(allocs.Reals[1]), allocs)
-	for _, bad := range []string{"BenchmarkX 1 5 ns/op 6 ns/op", "BenchmarkX 1 five ns/op",
-		"BenchmarkX 1 5 ns/op " + strings.Repeat("x", 1<<21)} {
-		_, err := ReadGo(strings.NewReader(bad), ImportOptions{})
-		must.Fail(t, err, ErrFormat, bad)
-	}
-}
-
 // TestGoRoundTrip: what WriteGo writes reads as it was, times exactly.
 func TestGoRoundTrip(t *testing.T) {
 	d := mixed()
@@ -215,7 +118,7 @@ func TestGoRoundTrip(t *testing.T) {
 	must.Do(t, WriteGo(&b, d))
 	must.Contain(t, b.String(),
 		"BenchmarkKrund/benchmark=nbody/vm=C/variant=default-c 1 123456789012 "+"ns/op")
-	back := must.Get(ReadGo(&b, ImportOptions{}))(t)
+	back := must.Get(Read(FormatGo, &b, ImportOptions{}))(t)
 	for _, p := range d.Pairs[:2] {
 		got := back.Find(p.Key)
 		must.Need(t, got != nil, p.Key, "is lost")
@@ -229,19 +132,6 @@ func TestGoRoundTrip(t *testing.T) {
 		var ns float64
 		_, err := fmt.Sscan(got, &ns)
 		must.Be(t, err == nil && (ns/1e9 == s || math.Abs(ns/1e9/s-1) <= 1e-15), s, "s is", got, "ns")
-	}
-}
-
-func TestReadersRefuse(t *testing.T) {
-	readers := map[string]func(io.Reader, ImportOptions) (*dataset.Dataset, error){"JMH": ReadJMH,
-		"pyperf": ReadPyperf, "hyperfine": ReadHyperfine}
-	for name, read := range readers {
-		for _, text := range []string{"", "{", "[{}]", "5", `{"results":7}`, "[] x"} {
-			d, err := read(strings.NewReader(text), ImportOptions{})
-			must.Fail(t, err, ErrFormat, name, "read", text, "as", d)
-		}
-		_, err := read(iotest.ErrReader(errFull), ImportOptions{})
-		must.Be(t, errors.Is(err, errFull) && !errors.Is(err, ErrFormat), name, "a failing disk gives", err)
 	}
 }
 
@@ -329,31 +219,3 @@ func parquetValue(f parquet.Field, v parquet.Value) any {
 	}
 	return v.Int64()
 }
-
-func fuzzReader(f *testing.F, read func(io.Reader, ImportOptions) (*dataset.Dataset, error),
-	seeds ...string) {
-	for _, s := range append(seeds, "", "null", "[]", "{}") {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		d, err := read(strings.NewReader(text), ImportOptions{})
-		if err != nil {
-			return
-		}
-		for _, p := range d.Pairs {
-			must.Equal(t, strings.Count(p.Key.String(), ":"), 2, "key", p.Key)
-			for _, e := range p.Executions {
-				must.Do(t, e.Check())
-			}
-		}
-		must.Do(t, WriteGo(io.Discard, d))
-		for i := range d.Pairs {
-			must.Do(t, WriteParquet(io.Discard, d, &d.Pairs[i]))
-		}
-	})
-}
-
-func FuzzReadJMH(f *testing.F)       { fuzzReader(f, ReadJMH, jmhText) }
-func FuzzReadPyperf(f *testing.F)    { fuzzReader(f, ReadPyperf, pyperfText) }
-func FuzzReadHyperfine(f *testing.F) { fuzzReader(f, ReadHyperfine, hyperfineText) }
-func FuzzReadGo(f *testing.F)        { fuzzReader(f, ReadGo, goText) }

@@ -14,12 +14,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
-	"krund/internal/experiment/key"
-	"krund/internal/experiment/results"
 )
-
-// FormatJMH is dataset.Info.Format of JMH's results.
-const FormatJMH = "JMH JSON"
 
 // jmhResult holds the fields read from one entry of a file.
 type jmhResult struct {
@@ -35,46 +30,59 @@ type jmhResult struct {
 	} `json:"primaryMetric"`
 }
 
-// ReadJMH reads JMH's results (-rf json). A fork is a process execution, a measurement iteration an
+// readJMH reads JMH's results (-rf json). A fork is a process execution, a measurement iteration an
 // in-process one; warmup iterations are not in these files, so measure with -wi 0. Times per
 // operation are converted to seconds; throughput (ops/s) keeps its unit. In mode sample an
 // iteration has the mean of its calls, and Calls. Parameters become part of the benchmark's name.
-// The errors wrap ErrFormat, or are those of r.
-func ReadJMH(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+func readJMH(in io.Reader, g *gatherer) error {
 	var list []jmhResult
-	if err := decodeJSON(r, &list); err != nil {
-		return nil, fmt.Errorf("read JMH results: %w", err)
+	if err := decodeJSON(in, &list); err != nil {
+		return err
 	}
-	d := &dataset.Dataset{Info: dataset.Info{Format: FormatJMH}}
-	names := newNamer(o, "JVM")
+	at := place{vm: g.vm}
 	for i, entry := range list {
 		if entry.Benchmark == "" || entry.Primary == nil {
-			return nil, fmt.Errorf("read JMH results: %w: entry %d has no benchmark or no primaryMetric",
-				ErrFormat, i)
+			return fmt.Errorf("%w: entry %d has no benchmark or no primaryMetric", ErrFormat, i)
 		}
-		name := entry.Benchmark
+		at.benchmark = entry.Benchmark
 		for _, p := range slices.Sorted(maps.Keys(entry.Params)) {
-			name += fmt.Sprintf("-%s=%s", p, entry.Params[p])
+			at.benchmark += fmt.Sprintf("-%s=%s", p, entry.Params[p])
 		}
 		if entry.Mode != "" && entry.Mode != "avgt" && entry.Mode != "ss" {
-			name += "-" + entry.Mode // a benchmark may be measured in several modes
+			at.benchmark += "-" + entry.Mode // a benchmark may be measured in several modes
 		}
-		k := names.key(name)
-		unit := strings.TrimSuffix(entry.Primary.ScoreUnit, "/op")
-		if len(entry.Primary.RawData) == 0 {
-			if err := addSampled(d, k, &list[i], unit); err != nil {
-				return nil, fmt.Errorf("read JMH results: %w: entry %d: %w", ErrFormat, i, err)
+		at.unit, at.calls, at.failed = strings.TrimSuffix(entry.Primary.ScoreUnit, "/op"), nil, ""
+		if err := g.add(at); err != nil {
+			return err
+		}
+		add := func(values []float64) error {
+			at.execution++
+			if at.failed = ""; len(values) == 0 {
+				at.failed, at.calls = "the fork has no iterations", nil
 			}
+			return g.add(at, values...)
 		}
 		for _, fork := range entry.Primary.RawData {
-			e := dataset.Execution{Outcome: results.Completed, Columns: []dataset.Column{wallOf(fork, unit)}}
-			if len(fork) == 0 {
-				e.Outcome, e.Reasons = results.Error, []string{"the fork has no iterations"}
+			if err := add(fork); err != nil {
+				return err
 			}
-			d.Add(k, e)
+		}
+		if len(entry.Primary.RawData) > 0 {
+			continue
+		}
+		for f, fork := range entry.Primary.Histogram {
+			calls, means, err := sampled(fork, strings.TrimSuffix(entry.Primary.ScoreUnit, "/op"))
+			if err != nil {
+				return fmt.Errorf("%w: entry %d: fork %d, %w", ErrFormat, i, f+1, err)
+			}
+			calls.Seconds = planned(entry.Time)
+			at.calls, at.unit = calls, "s"
+			if err := add(means); err != nil {
+				return err
+			}
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // mostJSON limits the size of a file that is read into memory, in bytes.
@@ -129,51 +137,31 @@ func wrongKind(e *json.UnmarshalTypeError) string {
 // mostCalls limits the calls of one time in an iteration; whole numbers below are exact.
 const mostCalls = 1 << 53
 
-// addSampled adds the forks of an entry in mode sample, or if it has none an empty pair.
-func addSampled(d *dataset.Dataset, k key.Key, entry *jmhResult, unit string) error {
-	if len(entry.Primary.Histogram) == 0 {
-		d.Pairs = append(d.Pairs, dataset.Pair{Key: k})
-		return nil
-	}
-	for f, fork := range entry.Primary.Histogram {
-		calls := &dataset.Calls{Seconds: planned(entry.Time)}
-		var means []float64
-		for n, pairs := range fork {
-			h, mean, err := sampled(pairs, unit)
-			if err != nil {
-				return fmt.Errorf("fork %d, iteration %d: %w", f+1, n+1, err)
+// sampled returns the calls of a fork in mode sample, and the mean of each iteration in seconds.
+func sampled(fork [][][]float64, unit string) (*dataset.Calls, []float64, error) {
+	calls, means := &dataset.Calls{}, []float64(nil)
+	for n, pairs := range fork {
+		var h dataset.Histogram
+		total, sum := 0.0, 0.0
+		for _, p := range pairs {
+			if len(p) != 2 || !(p[0] >= 0) || !(p[1] >= 1 && p[1] <= mostCalls) || p[1] != math.Floor(p[1]) {
+				return nil, nil, fmt.Errorf("iteration %d: %.40q is not a time and a number of calls", n+1,
+					fmt.Sprint(p))
 			}
-			calls.Iterations, means = append(calls.Iterations, h), append(means, mean)
+			seconds, ok := inSeconds(p[:1], unit)
+			if !ok {
+				return nil, nil, fmt.Errorf("iteration %d: the unit %.40q is not one of time", n+1, unit)
+			}
+			h.Values, h.Counts = append(h.Values, seconds[0]), append(h.Counts, p[1])
+			total += p[1]
+			sum += p[1] * seconds[0]
 		}
-		e := dataset.Execution{Outcome: results.Completed, Calls: calls,
-			Columns: []dataset.Column{wallOf(means, "s")}}
-		if len(means) == 0 {
-			e.Outcome, e.Reasons, e.Calls = results.Error, []string{"the fork has no iterations"}, nil
+		if total == 0 || math.IsInf(sum, 0) {
+			return nil, nil, fmt.Errorf("iteration %d: it has no calls, or their times are too large", n+1)
 		}
-		d.Add(k, e)
+		calls.Iterations, means = append(calls.Iterations, h), append(means, sum/total)
 	}
-	return nil
-}
-
-// sampled returns the histogram of an iteration in seconds, and its mean.
-func sampled(pairs [][]float64, unit string) (h dataset.Histogram, mean float64, err error) {
-	total, sum := 0.0, 0.0
-	for _, p := range pairs {
-		if len(p) != 2 || !(p[0] >= 0) || !(p[1] >= 1 && p[1] <= mostCalls) || p[1] != math.Floor(p[1]) {
-			return h, 0, fmt.Errorf("%.40q is not a time and a number of calls", fmt.Sprint(p))
-		}
-		seconds, ok := inSeconds(p[:1], unit)
-		if !ok {
-			return h, 0, fmt.Errorf("the unit %.40q is not one of time", unit)
-		}
-		h.Values, h.Counts = append(h.Values, seconds[0]), append(h.Counts, p[1])
-		total += p[1]
-		sum += p[1] * seconds[0]
-	}
-	if total == 0 || math.IsInf(sum, 0) {
-		return h, 0, fmt.Errorf("it has no calls, or their times are too large")
-	}
-	return h, sum / total, nil
+	return calls, means, nil
 }
 
 // planned parses JMH's duration of an iteration, such as "10 s"; a second if there is none.

@@ -25,6 +25,10 @@ import (
 
 // The formats, dataset.Info.Format.
 const (
+	FormatJMH             = "JMH JSON"
+	FormatPyperf          = "pyperf JSON"
+	FormatHyperfine       = "hyperfine JSON"
+	FormatGo              = "Go benchmarks"
 	FormatCriterion       = "criterion JSON"
 	FormatDivan           = "divan text"
 	FormatPytest          = "pytest-benchmark JSON"
@@ -42,18 +46,17 @@ type place struct {
 	execution int    // number of the process execution
 	unit      string
 	also      string // what else distinguishes it from others of the name
+	failed    string // why the execution did not complete; "": it did
+	calls     *dataset.Calls
 }
 
-// adder takes the values of a file in the order of their iterations. Its error ends the reading.
-type adder func(at place, values ...float64) error
-
-// otherFormat is a format of this file.
-type otherFormat struct {
+// format is a kind of file: what it is recognized by, and what reads it.
+type format struct {
 	name, vm string
-	members  []string // of JSON: all occur, see jsonPaths
-	columns  []string // of a table: its header begins with them
-	begins   string   // of a text: a line begins with it
-	read     func(in io.Reader, add adder) error
+	members  [][]string // of JSON: all of one list occur, see jsonPaths
+	columns  []string   // of a table: its header begins with them
+	begins   string     // of a text: a line begins with it
+	read     func(in io.Reader, g *gatherer) error
 	remark   string // about all values
 }
 
@@ -65,15 +68,23 @@ const plainHeader = "key,execution,iteration,value,unit"
 
 var hyperfineColumns = []string{"command", "mean", "stddev", "median", "user", "system", "min", "max"}
 
-var otherFormats = []otherFormat{
-	{name: FormatCriterion, vm: "Rust", members: []string{"sampling_mode", "iters", "times"},
+// formats are those of other tools, apart from Krun and warmup_stats. Go's benchmarks have no
+// features here: see sniffGo.
+var formats = []format{
+	{name: FormatJMH, vm: "JVM", members: [][]string{{"[].jmhVersion"}, {"[].benchmark", "[].mode"},
+		{"[].benchmark", "[].primaryMetric"}}, read: readJMH},
+	{name: FormatPyperf, vm: "python", members: [][]string{{"benchmarks[].runs"},
+		{"benchmarks[].metadata"}}, read: readPyperf},
+	{name: FormatHyperfine, vm: "command", members: [][]string{{"results[].command"}}, read: readHyperfine},
+	{name: FormatGo, vm: "Go", read: readGo},
+	{name: FormatCriterion, vm: "Rust", members: [][]string{{"sampling_mode", "iters", "times"}},
 		read: readCriterion},
 	{name: FormatDivan, vm: "Rust", begins: "Timer precision: ", read: readDivan,
 		remark: "divan prints no single values: each line is one execution with its mean; concatenate " +
 			"several runs"},
-	{name: FormatPytest, vm: "python", members: []string{"benchmarks[].stats"}, read: readPytest},
-	{name: FormatGoogle, vm: "C++", members: []string{"benchmarks[].real_time"}, read: readGoogle},
-	{name: FormatBenchmarkDotNet, vm: "dotnet", members: []string{"HostEnvironmentInfo", "Benchmarks"},
+	{name: FormatPytest, vm: "python", members: [][]string{{"benchmarks[].stats"}}, read: readPytest},
+	{name: FormatGoogle, vm: "C++", members: [][]string{{"benchmarks[].real_time"}}, read: readGoogle},
+	{name: FormatBenchmarkDotNet, vm: "dotnet", members: [][]string{{"HostEnvironmentInfo", "Benchmarks"}},
 		read: readBenchmarkDotNet},
 	{name: FormatReBench, vm: "default", begins: "# Execution Start: ", read: readReBench},
 	{name: FormatHyperfineCSV, vm: "command", read: readHyperfineCSV,
@@ -83,23 +94,25 @@ var otherFormats = []otherFormat{
 	{name: FormatPlain, vm: "default", columns: PlainColumns, read: readPlain},
 }
 
-// sniffOther returns the format of this file that a file begins like; "" for none.
-func sniffOther(head []byte) string {
-	o := openingOf(head)
-	for _, f := range otherFormats {
-		like := foreignFormat{members: f.members, begins: f.begins, columns: f.columns}
-		if like.matches(o) {
-			return f.name
-		}
+// like reports whether a file that begins so has the format.
+func (f *format) like(o opening) bool {
+	if f.members == nil {
+		text := foreignFormat{begins: f.begins, columns: f.columns}
+		return f.begins+strings.Join(f.columns, "") != "" && text.matches(o)
 	}
-	return ""
+	return slices.ContainsFunc(f.members, func(list []string) bool { return o.json.has(list...) })
 }
 
-// readOther reads a file of a format of this file. The errors wrap ErrFormat, or are those of r.
-func readOther(f otherFormat, r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+// Read reads a file of the format of this name. The errors wrap ErrFormat, or are those of r.
+func Read(name string, r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return nil, ErrUnknown
+	}
+	f := formats[i]
 	g := gatherer{d: &dataset.Dataset{Info: dataset.Info{Format: f.name}}, names: map[string]*namer{},
 		options: o, vm: f.vm, pairs: map[key.Key]int{}, at: map[gathered]int{}}
-	if err := f.read(r, g.add); err != nil {
+	if err := f.read(r, &g); err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.name, err)
 	}
 	if len(g.d.Pairs) == 0 {
@@ -128,6 +141,8 @@ type gatherer struct {
 	at      map[gathered]int // index of the execution in its pair
 }
 
+// add takes the values of an execution in the order of their iterations; a key without any has no
+// execution. Its error ends the reading.
 func (g *gatherer) add(at place, values ...float64) error {
 	if err := errors.Join(tooLong("benchmark", at.benchmark), tooLong("VM", at.vm)); err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
@@ -148,10 +163,17 @@ func (g *gatherer) add(at place, values ...float64) error {
 	}
 	p, column := &g.d.Pairs[pair], wallOf(values, at.unit)
 	index, known := g.at[gathered{k, at.execution}]
+	if !known && len(values) == 0 && at.failed == "" {
+		return nil
+	}
 	if !known {
 		g.at[gathered{k, at.execution}] = len(p.Executions)
-		p.Executions = append(p.Executions, dataset.Execution{Number: len(p.Executions) + 1,
-			Outcome: results.Completed, Columns: []dataset.Column{column}})
+		e := dataset.Execution{Number: len(p.Executions) + 1, Outcome: results.Completed, Calls: at.calls,
+			Columns: []dataset.Column{column}}
+		if at.failed != "" {
+			e.Outcome, e.Reasons = results.Error, []string{at.failed}
+		}
+		p.Executions = append(p.Executions, e)
 		return nil
 	}
 	c := &p.Executions[index].Columns[0]
@@ -178,7 +200,7 @@ func (g *gatherer) key(at place) key.Key {
 // readCriterion reads sample.json of criterion 0.3 to 0.7 (target/criterion/NAME/new): samples with
 // the number of iterations and the nanoseconds of all of them. A file is one process execution; the
 // name of the benchmark is in another file, see nameOfCriterion.
-func readCriterion(in io.Reader, add adder) error {
+func readCriterion(in io.Reader, g *gatherer) error {
 	var f struct{ Iters, Times []float64 }
 	if err := decodeJSON(in, &f); err != nil {
 		return err
@@ -193,7 +215,7 @@ func readCriterion(in io.Reader, add adder) error {
 		}
 		values[i] = f.Times[i] / f.Iters[i]
 	}
-	return add(place{benchmark: "criterion", execution: 1, unit: "ns"}, values...)
+	return g.add(place{benchmark: "criterion", execution: 1, unit: "ns"}, values...)
 }
 
 // nameOfCriterion renames the benchmark of a sample.json after its directory,
@@ -221,18 +243,18 @@ var divanLine = regexp.MustCompile(
 // divanGroup is a line without a result.
 var divanGroup = regexp.MustCompile(`^([│ ]*)[├╰]─ (\S+)`)
 
-func readDivan(in io.Reader, add adder) error {
+func readDivan(in io.Reader, g *gatherer) error {
 	runs := map[string]int{}
 	var path []string // of the groups
 	return eachLine(in, func(line string) error {
 		m := divanLine.FindStringSubmatch(line)
-		g := divanGroup.FindStringSubmatch(line)
-		if g == nil {
+		group := divanGroup.FindStringSubmatch(line)
+		if group == nil {
 			path = nil
 			return nil
 		}
-		depth := len([]rune(g[1])) / 3
-		path = append(path[:min(depth, len(path))], g[2])
+		depth := len([]rune(group[1])) / 3
+		path = append(path[:min(depth, len(path))], group[2])
 		if m == nil {
 			return nil
 		}
@@ -244,7 +266,7 @@ func readDivan(in io.Reader, add adder) error {
 		name := strings.Join(path, "/")
 		runs[name]++
 		unit := strings.Replace(m[4], "µ", "u", 1)
-		return add(place{benchmark: name, execution: runs[name], unit: unit}, value)
+		return g.add(place{benchmark: name, execution: runs[name], unit: unit}, value)
 	})
 }
 
@@ -265,7 +287,7 @@ func eachLine(in io.Reader, read func(line string) error) error {
 
 // readPytest reads pytest-benchmark 3 to 5 (--benchmark-json FILE --benchmark-save-data): the
 // rounds of a benchmark are the iterations of one process execution, in seconds.
-func readPytest(in io.Reader, add adder) error {
+func readPytest(in io.Reader, g *gatherer) error {
 	var f struct {
 		Benchmarks []struct {
 			Fullname, Name string
@@ -280,7 +302,7 @@ func readPytest(in io.Reader, add adder) error {
 			return fmt.Errorf("%w: %s has no single times; write them with pytest --benchmark-save-data",
 				ErrFormat, display.Clip(cmp.Or(b.Fullname, b.Name), mostName))
 		}
-		err := add(place{benchmark: cmp.Or(b.Fullname, b.Name), execution: 1, unit: "s"}, b.Stats.Data...)
+		err := g.add(place{benchmark: cmp.Or(b.Fullname, b.Name), execution: 1, unit: "s"}, b.Stats.Data...)
 		if err != nil {
 			return err
 		}
@@ -291,7 +313,7 @@ func readPytest(in io.Reader, add adder) error {
 // readGoogle reads JSON of Google Benchmark 1.5 or later (--benchmark_format=json): the repetitions
 // of a benchmark are the iterations of one process execution. Aggregates are left out, and so are
 // repetitions with an error.
-func readGoogle(in io.Reader, add adder) error {
+func readGoogle(in io.Reader, g *gatherer) error {
 	var f struct {
 		Benchmarks []struct {
 			Name    string
@@ -310,7 +332,7 @@ func readGoogle(in io.Reader, add adder) error {
 			continue
 		}
 		at := place{benchmark: cmp.Or(b.RunName, b.Name), execution: 1, unit: cmp.Or(b.Unit, "ns")}
-		if err := add(at, *b.Real); err != nil {
+		if err := g.add(at, *b.Real); err != nil {
 			return err
 		}
 	}
@@ -320,7 +342,7 @@ func readGoogle(in io.Reader, add adder) error {
 // readBenchmarkDotNet reads the full JSON of BenchmarkDotNet 0.13 or later (--exporters fulljson):
 // a launch is a process execution, a measured iteration of the workload one of its iterations, in
 // nanoseconds per operation, without the overhead if that was subtracted (stage Result).
-func readBenchmarkDotNet(in io.Reader, add adder) error {
+func readBenchmarkDotNet(in io.Reader, g *gatherer) error {
 	type measurement struct {
 		IterationMode, IterationStage string
 		LaunchIndex                   int
@@ -346,7 +368,7 @@ func readBenchmarkDotNet(in io.Reader, add adder) error {
 				continue
 			}
 			at := place{benchmark: b.FullName, execution: m.LaunchIndex, unit: "ns"}
-			if err := add(at, m.Nanoseconds/m.Operations); err != nil {
+			if err := g.add(at, m.Nanoseconds/m.Operations); err != nil {
 				return err
 			}
 		}
@@ -359,7 +381,7 @@ func readBenchmarkDotNet(in io.Reader, add adder) error {
 // value, separated by tabs. The criterion total counts; an invocation is a process execution, the
 // executor the VM. The benchmark is named after all else that is not empty, and after its suite if
 // another suite has the same name.
-func readReBench(in io.Reader, add adder) error {
+func readReBench(in io.Reader, g *gatherer) error {
 	const fewest, suite, machine = 7, 0, 5 // the latter after the fewest
 	first := map[string]string{}           // the cells of each name
 	return eachLine(in, func(line string) error {
@@ -390,19 +412,20 @@ func readReBench(in io.Reader, add adder) error {
 		if first[id] != of {
 			name = cmp.Or(cells[fewest+suite], "none") + "-" + name
 		}
-		return add(place{name, cells[6], execution, cells[3], of + ": "}, value)
+		return g.add(place{benchmark: name, vm: cells[6], execution: execution, unit: cells[3],
+			also: of + ": "}, value)
 	})
 }
 
 // readHyperfineCSV reads hyperfine's --export-csv, in seconds: the mean of a command is one
 // execution.
-func readHyperfineCSV(in io.Reader, add adder) error {
+func readHyperfineCSV(in io.Reader, g *gatherer) error {
 	return eachRow(in, hyperfineColumns, func(cells []string) error {
 		value, err := strconv.ParseFloat(cells[1], 64)
 		if err != nil {
 			return fmt.Errorf("%.40q is not a time", cells[1])
 		}
-		return add(place{benchmark: cells[0], execution: 1, unit: "s"}, value)
+		return g.add(place{benchmark: cells[0], execution: 1, unit: "s"}, value)
 	})
 }
 
@@ -419,7 +442,7 @@ func eachRow(in io.Reader, columns []string, read func(cells []string) error) er
 }
 
 // readPlain reads the plain CSV. The iterations of an execution follow each other.
-func readPlain(in io.Reader, add adder) error {
+func readPlain(in io.Reader, g *gatherer) error {
 	last := map[string]int{}
 	return eachRow(in, PlainColumns, func(cells []string) error {
 		execution, err := strconv.Atoi(cells[1])
@@ -442,7 +465,7 @@ func readPlain(in io.Reader, add adder) error {
 				execution, cells[0], before)
 		}
 		last[id] = iteration
-		return add(place, value)
+		return g.add(place, value)
 	})
 }
 

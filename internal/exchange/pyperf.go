@@ -6,12 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"krund/internal/analysis/dataset"
-	"krund/internal/experiment/results"
+	"krund/internal/display"
 )
-
-// FormatPyperf is dataset.Info.Format of pyperf's results.
-const FormatPyperf = "pyperf JSON"
 
 type pyperfMetadata struct {
 	Name, Unit, Hostname string
@@ -36,32 +32,23 @@ type pyperfFile struct {
 	Version  json.RawMessage
 }
 
-// ReadPyperf reads pyperf's results (-o FILE). A run is a process execution; its iterations are the
+// readPyperf reads pyperf's results (-o FILE). A run is a process execution; its iterations are the
 // warmups, then the values, each a mean over pyperf's loops. Runs that only calibrated the loops
-// are omitted. The unit "second" becomes seconds; others (byte, integer) stay. The errors wrap
-// ErrFormat, or are those of r.
-func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+// are omitted. The unit "second" becomes seconds; others (byte, integer) stay.
+func readPyperf(in io.Reader, g *gatherer) error {
 	var f pyperfFile
-	if err := decodeJSON(r, &f); err != nil {
-		return nil, fmt.Errorf("read pyperf results: %w", err)
+	if err := decodeJSON(in, &f); err != nil {
+		return err
 	}
-	if f.Version == nil || f.Benchmarks == nil {
-		return nil, fmt.Errorf("read pyperf results: %w: there is no version or no benchmarks", ErrFormat)
+	if f.Version == nil {
+		return fmt.Errorf("%w: there is no version", ErrFormat)
 	}
-	d := &dataset.Dataset{Info: dataset.Info{Format: FormatPyperf, Machine: f.Metadata.Hostname}}
-	var names *namer
+	executions, calibrations := 0, 0
 	for i, b := range f.Benchmarks {
-		if b.Runs == nil {
-			return nil, fmt.Errorf("read pyperf results: %w: benchmark %d has no runs", ErrFormat, i+1)
-		}
 		outer := b.Metadata.over(f.Metadata)
-		calibrations := 0
 		for _, run := range b.Runs {
 			m := run.Metadata.over(outer)
-			if names == nil {
-				names = newNamer(o, cmp.Or(m.Implementation, "python"))
-				d.Machine = m.Hostname
-			}
+			g.d.Machine = cmp.Or(g.d.Machine, m.Hostname)
 			if len(run.Values) == 0 {
 				calibrations++
 				continue
@@ -70,16 +57,17 @@ func ReadPyperf(r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
 			for _, w := range run.Warmups {
 				values = append(values, w[1])
 			}
-			d.Add(names.key(cmp.Or(m.Name, fmt.Sprintf("benchmark_%d", i+1))), dataset.Execution{
-				Outcome: results.Completed, Columns: []dataset.Column{wallOf(append(values, run.Values...),
-					cmp.Or(m.Unit, "second"))},
-			})
-		}
-		if calibrations > 0 {
-			d.Problems = append(d.Problems,
-				fmt.Sprintf("%s: %d runs only calibrated pyperf's loops and are left out",
-					cmp.Or(outer.Name, "a benchmark"), calibrations))
+			executions++
+			at := place{benchmark: cmp.Or(m.Name, fmt.Sprintf("benchmark_%d", i+1)), execution: executions,
+				vm: cmp.Or(m.Implementation, g.vm), unit: cmp.Or(m.Unit, "second")}
+			if err := g.add(at, append(values, run.Values...)...); err != nil {
+				return err
+			}
 		}
 	}
-	return d, nil
+	if calibrations > 0 {
+		g.d.Problems = append(g.d.Problems, fmt.Sprintf("left out: %s that only calibrated pyperf's loops",
+			display.Count(calibrations, "run")))
+	}
+	return nil
 }

@@ -11,21 +11,24 @@ import (
 // allowed.
 const SniffSize = 1 << 16
 
-// Sniff determines the tool that wrote a file from the beginning of its content: it returns one of
-// FormatKrun, FormatWarmupCSV, FormatJMH, FormatPyperf, FormatHyperfine, FormatGo and those of
-// others.go, or "" for anything else. It looks only at features unique to one format at its start,
-// so that errors in a damaged file come from the reader.
+// Sniff determines the tool that wrote a file from the beginning of its content: it returns
+// FormatKrun, FormatWarmupCSV or the name of one of formats, or "" for anything else. It looks only
+// at features unique to one format at its start, so that errors in a damaged file come from the
+// reader.
 func Sniff(head []byte) string {
-	if format := sniffOther(head); format != "" {
-		return format
+	o := openingOf(head)
+	for _, f := range formats {
+		if f.like(o) {
+			return f.name
+		}
 	}
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("BZh")):
 		return FormatKrun
 	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
-		return sniffJSON(pathsOf(text))
-	case isWarmupHeader(columnsOf(head, ','), !bytes.Contains(head, []byte("\n"))):
+		return sniffKrun(o.json)
+	case isWarmupHeader(o.columns[0], !bytes.Contains(head, []byte("\n"))):
 		return FormatWarmupCSV
 	}
 	return sniffGo(string(text))
@@ -58,18 +61,9 @@ var (
 		"reboots"}
 )
 
-func sniffJSON(p jsonPaths) string {
-	switch {
-	case p.has("[].jmhVersion"), p.has("[].benchmark", "[].mode"),
-		p.has("[].benchmark", "[].primaryMetric"):
-		return FormatJMH
-	case p.has("benchmarks[].runs"), p.has("benchmarks[].metadata"):
-		return FormatPyperf
-	case p.has("results[].command"):
-		return FormatHyperfine
-	case slices.ContainsFunc(krunOnly, func(name string) bool { return p.has(name) }):
-		return FormatKrun
-	case !p.complete && slices.ContainsFunc(krunOften, func(name string) bool { return p.has(name) }):
+func sniffKrun(p jsonPaths) string {
+	is := func(name string) bool { return p.has(name) }
+	if slices.ContainsFunc(krunOnly, is) || !p.complete && slices.ContainsFunc(krunOften, is) {
 		return FormatKrun // the others may follow
 	}
 	return ""

@@ -1,10 +1,12 @@
 package exchange
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/results"
 )
 
 // WarmupCSV is warmup_stats' CSV, which ReadWarmupCSV reads: a file for each VM and variant, with a
@@ -33,29 +36,117 @@ func (g language) file() string { return url.PathEscape(g.vm+"_"+g.variant) + ".
 
 func languageOf(k key.Key) language { return language{k.VM, k.VariantArm()} }
 
-// NewWarmupCSV converts the times. The format cannot represent units other than time, or executions
-// of different lengths in one file; a dataset with these is rejected. Executions that were rerun
-// are omitted, failed ones have "crash" as their first value, and executions are numbered from 0
-// without gaps, as warmup_stats requires.
-func NewWarmupCSV(d *dataset.Dataset) (*WarmupCSV, error) {
+// warmupRow is a process execution.
+type warmupRow struct {
+	key    key.Key
+	number int      // the rows of a benchmark are in the order of these
+	what   string   // in errors, "slot 5"
+	values []string // of its iterations; none if it crashed
+}
+
+// newWarmupCSV makes the files: benchmark by benchmark in the order of the rows, with process
+// executions numbered from 0 without gaps and the same number of iterations throughout, as
+// warmup_stats requires.
+func newWarmupCSV(rows []warmupRow) (*WarmupCSV, error) {
 	x := &WarmupCSV{files: make(map[language][][]string)}
-	pairs := make(map[language][]*dataset.Pair)
-	for i := range d.Pairs {
-		p := &d.Pairs[i]
-		g := languageOf(p.Key)
-		if pairs[g] == nil {
+	groups, first := map[language][]warmupRow{}, map[key.Key]int{}
+	for i, r := range rows {
+		g := languageOf(r.key)
+		if groups[g] == nil {
 			x.order = append(x.order, g)
 		}
-		pairs[g] = append(pairs[g], p)
+		if _, seen := first[r.key]; !seen {
+			first[r.key] = i
+		}
+		groups[g] = append(groups[g], r)
 	}
 	for _, g := range x.order {
-		rows, err := warmupRows(pairs[g])
-		if err != nil {
-			return nil, fmt.Errorf("write CSV: %w", err)
+		rows := groups[g]
+		slices.SortStableFunc(rows, func(a, b warmupRow) int {
+			return cmp.Or(first[a.key]-first[b.key], a.number-b.number)
+		})
+		width := rows[max(0, slices.IndexFunc(rows, func(r warmupRow) bool { return r.values != nil }))]
+		table, number := [][]string{warmupHeader(max(len(width.values), 1))}, 0
+		for i, r := range rows {
+			if number++; i == 0 || r.key != rows[i-1].key {
+				number = 0
+			}
+			if r.values == nil {
+				r.values = append([]string{crash}, make([]string, len(table[0])-len(warmupColumns)-1)...)
+			} else if len(r.values) != len(width.values) {
+				return nil, fmt.Errorf("%s has %s and %s has %d; warmup_stats requires the same number in "+
+					"all rows: choose keys with --key or a common part with --iterations", width.what,
+					display.Count(len(width.values), "iteration"), r.what, len(r.values))
+			}
+			table = append(table, append([]string{strconv.Itoa(number), r.key.Benchmark}, r.values...))
 		}
-		x.files[g] = rows
+		x.files[g] = table
 	}
 	return x, nil
+}
+
+// NewWarmupCSV converts the times of a dataset. The format cannot represent units other than time;
+// they are an error. Executions that were rerun are omitted.
+func NewWarmupCSV(d *dataset.Dataset) (*WarmupCSV, error) {
+	var rows []warmupRow
+	for _, p := range d.Pairs {
+		for i := range p.Executions {
+			e := &p.Executions[i]
+			if dataset.Replaced(e.Outcome) {
+				continue
+			}
+			what := fmt.Sprintf("%s: execution %d", p.Key, e.Number)
+			values, err := csvSeconds(e)
+			if err != nil {
+				return nil, fmt.Errorf("write CSV: %s: %w", what, err)
+			}
+			rows = append(rows, warmupRow{p.Key, i, what, values})
+		}
+	}
+	return newWarmupCSV(rows)
+}
+
+// NewWideExport is NewWarmupCSV of records. At most one of o.Columns is exported, instead of the
+// seconds.
+func NewWideExport(records iter.Seq[results.Record], o ExportOptions) (*WarmupCSV, error) {
+	var rows []warmupRow
+	for r := range records {
+		values, err := wideValues(r, o)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, warmupRow{r.Key, r.Pexec, fmt.Sprint("slot ", r.Slot), values})
+	}
+	return newWarmupCSV(rows)
+}
+
+// wideValues returns the seconds of the iterations, or the values of the requested column.
+func wideValues(r results.Record, o ExportOptions) ([]string, error) {
+	from, too := min(o.From, len(r.WallNS)), min(o.To, len(r.WallNS))
+	values := make([]string, 0, too-from)
+	if len(o.Columns) == 0 {
+		for _, ns := range r.WallNS[from:too] {
+			values = append(values, secondsText(ns))
+		}
+		return values, nil
+	}
+	for _, c := range r.Columns {
+		if c.Label() != o.Columns[0] {
+			continue
+		}
+		for i := from; i < too; i++ {
+			v := c.Text(i)
+			if v == "" {
+				return nil, fmt.Errorf(
+					"slot %d has no value of %s in iteration %d; --wide cannot leave it out, use --long",
+					r.Slot, o.Columns[0], i)
+			}
+			values = append(values, v)
+		}
+		return values, nil
+	}
+	return nil, fmt.Errorf("slot %d has no column %q; `krunctl show` lists the columns of a record",
+		r.Slot, o.Columns[0])
 }
 
 // Write writes the only file; it is an error when there are several.
@@ -119,45 +210,6 @@ func warmupHeader(iterations int) []string {
 		header = append(header, strconv.Itoa(i))
 	}
 	return header
-}
-
-// warmupRows returns the rows of a file, after its header.
-func warmupRows(pairs []*dataset.Pair) ([][]string, error) {
-	rows := [][]string{nil}
-	width := -1
-	for _, p := range pairs {
-		number := 0
-		for i := range p.Executions {
-			e := &p.Executions[i]
-			if dataset.Replaced(e.Outcome) {
-				continue
-			}
-			cells, err := csvSeconds(e)
-			if err != nil {
-				return nil, fmt.Errorf("%s: execution %d: %w", p.Key, e.Number, err)
-			}
-			if cells != nil && width >= 0 && len(cells) != width {
-				return nil, fmt.Errorf("%s: execution %d has %d iterations, others have %d; the format "+
-					"wants as many in each", p.Key, e.Number, len(cells), width)
-			}
-			if cells != nil {
-				width = len(cells)
-			}
-			if cells == nil {
-				cells = []string{crash}
-			}
-			rows = append(rows, append([]string{strconv.Itoa(number), p.Key.Benchmark}, cells...))
-			number++
-		}
-	}
-	if width < 0 && len(rows) > 1 {
-		width = 1 // all crashed
-	}
-	rows[0] = warmupHeader(max(width, 0))
-	for i, row := range rows {
-		rows[i] = append(row, make([]string, len(rows[0])-len(row))...)
-	}
-	return rows, nil
 }
 
 // csvSeconds returns an execution's times; nil if it failed.
