@@ -33,7 +33,7 @@ func TestSuiteMemory(t *testing.T) {
 		want         string // part of the reason
 		most         int64  // bytes more than an ordinary run uses
 	}{
-		{"one long line", `printf '{"'; head -c 4M /dev/zero | tr '\0' x`, "unknown key", 32 << 20},
+		{"one long line", `printf '{"'; head -c 4M /dev/zero | tr '\0' x`, "more than 64 characters", 32 << 20},
 		{"a long number", `printf '{"wallclock_times": ['; head -c 4M /dev/zero | tr '\0' 7`,
 			"more than 64 characters", 32 << 20},
 		{"a large sparse file", `truncate -s 200M sparse; dd if=sparse bs=1M`, "stdout begins with",

@@ -245,6 +245,7 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 	c, suite := e.command(j), external.NewReader(j.Iterations)
 	c.Stdout = suite
 	run, err := e.Runner.Run(ctx, c)
+	r, wrong := suite.Result()
 	if err != nil {
 		return Measured{}, err
 	}
@@ -254,9 +255,8 @@ func (e Executor) executeExternal(ctx context.Context, j Job) (Measured, error) 
 	if run.NotStarted != nil || run.Exit == nil || *run.Exit != 0 {
 		return m, nil
 	}
-	r, err := suite.Result()
-	if err != nil {
-		m.Execution.Series = []string{"the suite's output: " + err.Error()}
+	if wrong != nil {
+		m.Execution.Series = []string{"the suite's output: " + wrong.Error()}
 		return m, nil
 	}
 	m.WallNS, m.Columns = r.WallNS, externalColumns(r)
