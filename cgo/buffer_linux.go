@@ -46,3 +46,9 @@ func eventID(f *os.File) (id uint64, ok bool) {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), unix.PERF_EVENT_IOC_ID, uintptr(unsafe.Pointer(&id)))
 	return id, errno == 0
 }
+
+const (
+	clockID   = unix.CLOCK_MONOTONIC_RAW // not slewed by NTP
+	clockKind = clockRaw
+	clockName = "CLOCK_MONOTONIC_RAW"
+)

@@ -5,6 +5,8 @@ package libkrun
 import (
 	"errors"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // newFile returns a temporary file without a name.
@@ -24,3 +26,9 @@ func newFile() (*os.File, error) {
 func seal(*os.File) error { return nil }
 
 func eventID(*os.File) (uint64, bool) { return 0, false }
+
+const (
+	clockID   = unix.CLOCK_MONOTONIC
+	clockKind = clockMonotonic
+	clockName = "CLOCK_MONOTONIC"
+)

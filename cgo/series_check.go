@@ -2,7 +2,9 @@ package libkrun
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"slices"
 )
 
@@ -153,4 +155,34 @@ func (s *Series) checkCounters() {
 			s.finding("counter %s%s ran backwards during the execution", c.Name, onCore(c.Core))
 		}
 	}
+}
+
+// tally counts the iterations, or what else, with the same finding and remembers the first.
+type tally struct {
+	what         string // "" is "iteration"
+	n, first, of int
+}
+
+func (t *tally) add(i int) {
+	if t.n == 0 {
+		t.first = i
+	}
+	t.n++
+}
+
+// String lists the iterations, counted from 0.
+func (t tally) String() string {
+	what := cmp.Or(t.what, "iteration")
+	if t.n == 1 {
+		return fmt.Sprintf("%s %d", what, t.first)
+	}
+	return fmt.Sprintf("%d of %d %ss, the first is %d", t.n, t.of, what, t.first)
+}
+
+// onCore names a core in a sentence.
+func onCore(core int) string {
+	if core == NoCore {
+		return ""
+	}
+	return fmt.Sprintf(" on core %d", core)
 }

@@ -1,3 +1,37 @@
+// Package msr opens the processor's counters for a measured process: core
+// cycles, APERF and MPERF, and what else comes with the same reading.
+//
+//  1. [Open] tries the configured sources in order and opens the first that
+//     works. Its [Reason] says which, and why each one before it does not.
+//  2. [Counters.Apply] completes the plan of the shared buffer with the columns
+//     and with the groups by which libkrun reads them.
+//  3. [Counters.Files] are handed over to the measured process. It needs no
+//     capability: the open descriptor is enough to read.
+//  4. [Counters.Close] closes them and restores the control registers.
+//
+// The sources:
+//
+//   - perf: a perf event group per core, or one per task that its children
+//     inherit. APERF and MPERF come from the kernel's msr PMU, cycles from that
+//     of the core (of the right kind on hybrid processors). Groups are pinned: a
+//     group that loses its counters fails instead of being multiplexed.
+//   - msr: the devices /dev/cpu/N/msr, a read for each register, in which the thread
+//     sleeps. Fixed counter 1 is programmed for the cycles and restored afterwards.
+//   - rdpmc: a perf event of the benchmark's first thread only, read in user space.
+//   - none: the clock only.
+//
+// [Probe] reports which sources are available and changes nothing.
+//
+// What the sources need, when they fail, and what they cost is in
+// docs/counters.md. The facts about registers are from the Intel Software
+// Developer's Manual, volumes 3B (20: performance monitoring) and 4; those about
+// perf from perf_event_open(2) and the kernel's arch/x86/events/msr.c.
+//
+// The package never reads a counter during a measurement (libkrun does) and
+// never judges one (internal/execution/verdict does). Energy of the processor's package is
+// in energy.go.
+//
+// Start reading at Open.
 package msr
 
 import (
@@ -6,9 +40,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	libkrun "krund/cgo"
+	"krund/internal/machine/host"
 	"krund/internal/machine/sysroot"
 )
 
@@ -205,3 +241,89 @@ func (c *Counters) Close() error {
 	}
 	return nil
 }
+
+// The sources, named as in the configuration.
+const (
+	Perf = "perf"
+	MSR  = "msr"
+	None = "none"
+
+	// RDPMC is perf, too, but the counter is read in user space: for iterations of a few
+	// microseconds. See findSelf.
+	RDPMC = "rdpmc"
+)
+
+// The scopes, named as in the configuration.
+const (
+	PerCore   = "per-core"  // every core, around each iteration: the study's meaning
+	Task      = "task"      // the benchmark's threads only, around each iteration
+	Execution = "execution" // every core, around all iterations of an execution
+)
+
+// Want is what the configuration asks for.
+type Want struct {
+	Sources []string // tried in this order
+	Scope   string
+	Cores   []int // nil: all that are online
+	// Interrupts adds the numbers of timer and device interrupts to the groups of the source perf.
+	Interrupts bool
+	Usage      bool // also the faults and context switches of the benchmark's process, with any source
+}
+
+// SourceFinding is the result for one source.
+type SourceFinding struct {
+	Source    string
+	Available bool
+	Why       string   // why it is not available, with the remedy; or what it provides
+	Columns   []string // names of what it counts, when available
+	Notes     []string // what it does not count although it could, and why
+}
+
+// String is the finding as one line.
+func (f SourceFinding) String() string {
+	state := "not available"
+	if f.Available {
+		state = "available"
+	}
+	return strings.Join(append([]string{fmt.Sprintf("%s: %s: %s", f.Source, state, f.Why)}, f.Notes...), "; ")
+}
+
+// Reason is how a source was chosen.
+type Reason struct {
+	Chosen   string          // "" when none of the wanted sources is available
+	Findings []SourceFinding // of the sources in the order they were tried
+}
+
+// String is the reason as one line, for the record.
+func (r Reason) String() string {
+	lines := make([]string, len(r.Findings))
+	for i, f := range r.Findings {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, " | ")
+}
+
+// online returns the cores to count on: the wanted ones, or all.
+func online(root sysroot.Root, want Want) ([]int, error) {
+	if len(want.Cores) > 0 {
+		return want.Cores, nil
+	}
+	cores, err := host.Host{Root: root}.Online()
+	if err != nil {
+		return nil, fmt.Errorf("find the online cores: %w", err)
+	}
+	if len(cores) == 0 {
+		return nil, errors.New("no core is online")
+	}
+	return cores, nil
+}
+
+// watchdog reports whether the kernel's NMI watchdog runs. It uses a counter of every core: fixed
+// counter 1 where there is one.
+func watchdog(root sysroot.Root) bool {
+	n, err := root.ReadInt("/proc/sys/kernel/nmi_watchdog")
+	return err == nil && n != 0
+}
+
+// watchdogOff is the remedy.
+const watchdogOff = "the NMI watchdog holds a counter of every core: set kernel.nmi_watchdog = 0"

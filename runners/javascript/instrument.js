@@ -7,7 +7,7 @@
  *
  * With events V8 writes a log of its compilations and deoptimizations, into a
  * temporary file that has no name. The options for that are those of
- * KRUN_INSTRUMENT=events in languages.go. The log is read after the last iteration.
+ * KRUN_INSTRUMENT=events in runners.go. The log is read after the last iteration.
  * Its times are microseconds of V8's clock. Scripts that V8 compiles here, between two
  * stamps of libkrun's clock, relate the two.
  */

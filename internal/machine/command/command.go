@@ -16,9 +16,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -206,4 +208,87 @@ func (b *limitedBuffer) String() string { return b.buf.String() }
 func lastLine(s string) string {
 	s = strings.TrimSpace(s)
 	return display.Clip(s[strings.LastIndexByte(s, '\n')+1:], display.MaxMessage)
+}
+
+// systemDirs are the directories of the system's programs.
+var systemDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
+
+// System runs programs of the system, such as systemctl or sysctl. They are searched in fixed
+// directories, never in the PATH of the process that started krund, and get a plain environment. A
+// service that one starts keeps running.
+type System struct {
+	Dirs    []string      // nil means the system's directories
+	Timeout time.Duration // 0 means two minutes: stopping a service may take 90 seconds
+}
+
+// Output runs a program and returns its standard output, at most 16 MiB: the longest is a kernel
+// log of a few MiB. The error quotes the last line of standard error; see Run.
+func (s System) Output(ctx context.Context, name string, args ...string) ([]byte, error) {
+	dirs, timeout := s.Dirs, s.Timeout
+	if dirs == nil {
+		dirs = systemDirs
+	}
+	if timeout == 0 {
+		timeout = 2 * time.Minute
+	}
+	out, err := Run(ctx, Cmd{
+		Argv: append([]string{name}, args...), Search: dirs, Env: PlainEnv(dirs),
+		Timeout: timeout, Output: 16 << 20, StdoutOnly: true, KeepGroup: true,
+	})
+	return []byte(out), err
+}
+
+// PlainEnv is the environment of a program of the system: messages in English, and a PATH of dirs.
+func PlainEnv(dirs []string) []string {
+	return []string{"LC_ALL=C", "PATH=" + strings.Join(dirs, ":")}
+}
+
+// Hooks are the hooks of one configuration.
+type Hooks struct {
+	BeforeArgv [][]string
+	AfterArgv  [][]string
+	// Environ is the commands' whole environment, the same however krund was started; nil is that
+	// of this process.
+	Environ []string
+	Timeout time.Duration // per command
+	Log     *slog.Logger
+	Trust   func(trust.Verdict) error // judges the path of each program before each run, for root; see Cmd
+}
+
+// Before runs the hooks in order and stops at the first that fails. Its error names the command and
+// quotes the last line it printed. variables are added to the environment.
+func (s Hooks) Before(ctx context.Context, variables []string) error {
+	for i, argv := range s.BeforeArgv {
+		if err := s.run(ctx, "before", argv, variables); err != nil {
+			return fmt.Errorf("hook %d before the execution: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// After runs every hook, even after a failure, and joins their errors. Its hooks restore the
+// machine (network, services), so after an interruption the caller passes a context of its own.
+// variables are added to the environment.
+func (s Hooks) After(ctx context.Context, variables []string) error {
+	var errs []error
+	for i, argv := range s.AfterArgv {
+		if err := s.run(ctx, "after", argv, variables); err != nil {
+			errs = append(errs, fmt.Errorf("hook %d after the execution: %w", i+1, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s Hooks) run(ctx context.Context, when string, argv, variables []string) error {
+	environ := s.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	out, err := Run(ctx, Cmd{Argv: argv, Env: slices.Concat(environ, variables),
+		Timeout: s.Timeout, Trust: s.Trust})
+	if err != nil {
+		return err
+	}
+	s.Log.Debug("hook ran", "when", when, "argv", argv, "output", out)
+	return nil
 }

@@ -1,8 +1,10 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"path"
@@ -244,4 +246,166 @@ func Diff(before, after Fingerprint) []Difference {
 		}
 	}
 	return diff
+}
+
+// packages adds the number of installed packages and the hash of their names and versions, from the
+// machine's package manager.
+func (f Fingerprint) packages(ctx context.Context, h host.Host) {
+	list, manager := installed(ctx, h)
+	if len(list) == 0 {
+		return
+	}
+	slices.Sort(list)
+	f["packages"] = fmt.Sprintf("%s: %d, %s", manager, len(list),
+		hashOf([]byte(strings.Join(list, "\n")+"\n")))
+}
+
+// installed returns "name version" of every installed package, in any order, and the package
+// manager.
+func installed(ctx context.Context, h host.Host) (list []string, manager string) {
+	if text, err := h.Root.Read("/var/lib/dpkg/status"); err == nil {
+		return parseDpkg(text), "dpkg"
+	}
+	if text, err := h.Root.Read("/lib/apk/db/installed"); err == nil {
+		return parseApk(text), "apk"
+	}
+	if names := h.Root.List("/var/lib/pacman/local"); names != nil {
+		return slices.DeleteFunc(names, func(n string) bool { return n == "ALPM_DB_VERSION" }), "pacman"
+	}
+	if names := h.Root.List("/var/db/pkg"); names != nil {
+		return names, "pkg_add"
+	}
+	if h.Commands != nil && (h.Root.Exists("/var/lib/rpm") || h.Root.Exists("/usr/lib/sysimage/rpm")) {
+		if out, err := h.Commands.Output(ctx, "rpm", "-qa", "--qf", `%{NAME} %{EVR} %{ARCH}\n`); err == nil {
+			return splitLines(string(out)), "rpm"
+		}
+	}
+	return nil, ""
+}
+
+// parseDpkg parses /var/lib/dpkg/status: paragraphs of "Name: value". Removed packages whose
+// configuration files remain do not count.
+func parseDpkg(text string) []string {
+	var list []string
+	var name, version, arch, status string
+	for line := range strings.Lines(text + "\n\n") {
+		line = strings.TrimRight(line, "\n")
+		if line == "" {
+			if name != "" && strings.HasSuffix(status, " installed") {
+				list = append(list, name+" "+version+" "+arch)
+			}
+			name, version, arch, status = "", "", "", ""
+			continue
+		}
+		field, value, _ := strings.Cut(line, ": ")
+		switch field {
+		case "Package":
+			name = value
+		case "Version":
+			version = value
+		case "Architecture":
+			arch = value
+		case "Status":
+			status = value
+		}
+	}
+	return list
+}
+
+// parseApk parses Alpine's database: paragraphs with lines P:name and V:version.
+func parseApk(text string) []string {
+	var list []string
+	name := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if value, found := strings.CutPrefix(line, "P:"); found {
+			name = value
+		}
+		if value, found := strings.CutPrefix(line, "V:"); found && name != "" {
+			list = append(list, name+" "+value)
+			name = ""
+		}
+		if line == "" {
+			name = ""
+		}
+	}
+	return list
+}
+
+// A memoryModule is a memory device in the firmware's table.
+type memoryModule struct {
+	slot         string // its slot: "DIMM_A1"
+	mib          uint64
+	speed        uint16 // MT/s, 0 if unknown
+	manufacturer string
+	part         string
+}
+
+func (m memoryModule) String() string {
+	text := fmt.Sprintf("%d MiB", m.mib)
+	if m.speed != 0 {
+		text += fmt.Sprintf(" %d MT/s", m.speed)
+	}
+	return strings.Join(strings.Fields(text+" "+m.manufacturer+" "+m.part), " ")
+}
+
+// memoryDevice is the type of the structures that describe memory modules (SMBIOS specification,
+// DSP0134, section 7.18).
+const memoryDevice = 17
+
+// parseModules parses the memory devices of an SMBIOS table. Each structure consists of a type, its
+// length, a two-byte handle, fields, and its strings, each terminated by a zero and the last by
+// two. Empty slots are omitted. It stops at the first malformed structure.
+func parseModules(table []byte) []memoryModule {
+	var modules []memoryModule
+	for len(table) >= 4 {
+		kind, length := table[0], int(table[1])
+		if length < 4 || length > len(table) {
+			break
+		}
+		fields := table[:length]
+		end := bytes.Index(table[length:], []byte{0, 0})
+		if end < 0 {
+			break
+		}
+		texts := bytes.Split(table[length:length+end], []byte{0})
+		table = table[length+end+2:]
+		if kind == memoryDevice {
+			if m := readModule(fields, texts); m.mib > 0 {
+				modules = append(modules, m)
+			}
+		}
+	}
+	return modules
+}
+
+// readModule reads one structure; fields beyond its end, which older versions of the specification
+// lack, are zero.
+func readModule(fields []byte, texts [][]byte) memoryModule {
+	number := func(at, bytes int) uint64 {
+		var data [8]byte
+		if at+bytes <= len(fields) {
+			copy(data[:bytes], fields[at:])
+		}
+		return binary.LittleEndian.Uint64(data[:])
+	}
+	text := func(at int) string {
+		i := int(number(at, 1))
+		if i < 1 || i > len(texts) {
+			return ""
+		}
+		return word(strings.TrimSpace(string(texts[i-1])))
+	}
+	m := memoryModule{slot: text(0x10), manufacturer: text(0x17), part: text(0x1a),
+		speed: uint16(number(0x15, 2))}
+	switch size := number(0x0c, 2); {
+	case size == 0 || size == 0xffff: // empty, unknown
+	case size == 0x7fff: // too large for the field
+		m.mib = number(0x1c, 4) & 0x7fffffff
+	case size&0x8000 != 0: // in KiB
+		m.mib = size & 0x7fff >> 10
+	default:
+		m.mib = size
+	}
+	return m
 }

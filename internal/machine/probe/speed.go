@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"krund/internal/machine/host"
@@ -158,4 +159,22 @@ func measureChunk(clock sysroot.Clock, counter cycleCounter) (float64, error) {
 		return chunkSteps * stepCycles() / elapsed, nil
 	}
 	return chunkSteps / elapsed, nil
+}
+
+// Heat keeps every CPU that this process may use busy for d of the given clock, or until ctx ends,
+// and then returns its error.
+func Heat(ctx context.Context, clock sysroot.Clock, d time.Duration) error {
+	end := clock.Now().Add(d)
+	var all sync.WaitGroup
+	for range runtime.NumCPU() {
+		all.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for ctx.Err() == nil && clock.Now().Before(end) {
+				runtime.KeepAlive(Spin(1 << 20))
+			}
+		})
+	}
+	all.Wait()
+	return ctx.Err()
 }

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package command
-
-// Expendable does nothing.
-func Expendable(int) {}
