@@ -50,10 +50,18 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// The keys by shorter names.
+const (
+	keyWall   = "wallclock_times"
+	keyCycles = "core_cycle_counts"
+	keyAPERF  = "aperf_counts"
+	keyMPERF  = "mperf_counts"
+)
+
 // with returns an object for two iterations on one core, with one value replaced.
 func with(key, value string) string {
 	fields := map[string]string{
-		"wallclock_times": "[1, 2]", "core_cycle_counts": "[[1, 2]]", "aperf_counts": "[[1, 2]]", "mperf_counts": "[[1, 2]]",
+		keyWall: "[1, 2]", "core_cycle_counts": "[[1, 2]]", "aperf_counts": "[[1, 2]]", "mperf_counts": "[[1, 2]]",
 	}
 	fields[key] = value
 	return fmt.Sprintf(
@@ -62,7 +70,7 @@ func with(key, value string) string {
 }
 
 func TestParseRefuses(t *testing.T) {
-	sound := with("wallclock_times", "[1, 2]")
+	sound := with(keyWall, "[1, 2]")
 	must.Get(result([]byte(sound), 2))(t, "the sound one")
 	tests := []struct{ name, stdout, want string }{
 		{"nothing", "", "nothing on stdout"},
@@ -82,30 +90,30 @@ func TestParseRefuses(t *testing.T) {
 		{"case", strings.Replace(sound, "aperf", "APERF", 1), `unknown key "APERF_counts"`},
 		{"long key", `{"` + strings.Repeat("k", 1000) + `": 1}`, `"... has more than 64 characters`},
 		{"twice", strings.Replace(sound, "{", `{"aperf_counts": [], `, 1), "key aperf_counts occurs twice"},
-		{"too few", with("wallclock_times", "[1]"), "wallclock_times has 1 numbers for 2 iterations"},
-		{"too many", with("wallclock_times", "[1,2,3]"), "wallclock_times has 3 numbers for 2 iterations"},
-		{"none", with("wallclock_times", "[]"), "wallclock_times has 0 numbers for 2 iterations"},
-		{"not a list", with("wallclock_times", "7"), "wallclock_times must contain a list"},
-		{"nested", with("wallclock_times", "[[1, 2]]"), `wallclock_times[0] is "[1"; want seconds`},
-		{"string", with("wallclock_times", `["1", "2"]`), "want seconds"},
-		{"truth", with("wallclock_times", "[true, 2]"), `wallclock_times[0] is "true"`},
-		{"null", with("wallclock_times", "[null, 2]"), `wallclock_times[0] is "null"`},
-		{"null counts", with("aperf_counts", "null"), "aperf_counts must contain a list"},
-		{"null core", with("aperf_counts", "[null]"), "aperf_counts[0] must contain a list"},
-		{"negative", with("wallclock_times", "[1, -0.5]"), `wallclock_times[1] is "-0.5"; want seconds, 0 or more`},
-		{"huge", with("wallclock_times", "[1, 1e300]"), `wallclock_times[1] is "1e300"`},
-		{"infinite", with("wallclock_times", "[1, 1e999]"), `wallclock_times[1] is "1e999"`},
-		{"NaN", with("wallclock_times", "[1, NaN]"), `wallclock_times[1] is "NaN"; want seconds`},
-		{"Infinity", with("wallclock_times", "[1, Infinity]"), `wallclock_times[1] is "Infinity"`},
-		{"counts too short", with("core_cycle_counts", "[[1]]"), "core_cycle_counts[0] has 1 numbers for 2 iterations"},
-		{"second core too short", with("core_cycle_counts", "[[1, 2], [1]]"), "core_cycle_counts[1] has 1 numbers"},
-		{"flat counts", with("core_cycle_counts", "[1, 2]"), "core_cycle_counts[0] must contain a list"},
-		{"fraction", with("mperf_counts", "[[1, 2.0]]"), `mperf_counts[0][1] is "2.0"; want a whole number`},
-		{"negative count", with("mperf_counts", "[[-1, 2]]"), `mperf_counts[0][0] is "-1"`},
-		{"65 bits", with("mperf_counts", "[[1, 18446744073709551616]]"), "mperf_counts[0][1]"},
-		{"fewer cores", strings.ReplaceAll(with("core_cycle_counts", "[[1, 2], [3, 4]]"), `[[1, 2]]`, `[[5, 6]]`),
+		{"too few", with(keyWall, "[1]"), "wallclock_times has 1 numbers for 2 iterations"},
+		{"too many", with(keyWall, "[1,2,3]"), "wallclock_times has 3 numbers for 2 iterations"},
+		{"none", with(keyWall, "[]"), "wallclock_times has 0 numbers for 2 iterations"},
+		{"not a list", with(keyWall, "7"), "wallclock_times must contain a list"},
+		{"nested", with(keyWall, "[[1, 2]]"), `wallclock_times[0] is "[1"; want seconds`},
+		{"string", with(keyWall, `["1", "2"]`), "want seconds"},
+		{"truth", with(keyWall, "[true, 2]"), `wallclock_times[0] is "true"`},
+		{"null", with(keyWall, "[null, 2]"), `wallclock_times[0] is "null"`},
+		{"null counts", with(keyAPERF, "null"), "aperf_counts must contain a list"},
+		{"null core", with(keyAPERF, "[null]"), "aperf_counts[0] must contain a list"},
+		{"negative", with(keyWall, "[1, -0.5]"), `wallclock_times[1] is "-0.5"; want seconds, 0 or more`},
+		{"huge", with(keyWall, "[1, 1e300]"), `wallclock_times[1] is "1e300"`},
+		{"infinite", with(keyWall, "[1, 1e999]"), `wallclock_times[1] is "1e999"`},
+		{"NaN", with(keyWall, "[1, NaN]"), `wallclock_times[1] is "NaN"; want seconds`},
+		{"Infinity", with(keyWall, "[1, Infinity]"), `wallclock_times[1] is "Infinity"`},
+		{"counts too short", with(keyCycles, "[[1]]"), "core_cycle_counts[0] has 1 numbers for 2 iterations"},
+		{"second core too short", with(keyCycles, "[[1, 2], [1]]"), "core_cycle_counts[1] has 1 numbers"},
+		{"flat counts", with(keyCycles, "[1, 2]"), "core_cycle_counts[0] must contain a list"},
+		{"fraction", with(keyMPERF, "[[1, 2.0]]"), `mperf_counts[0][1] is "2.0"; want a whole number`},
+		{"negative count", with(keyMPERF, "[[-1, 2]]"), `mperf_counts[0][0] is "-1"`},
+		{"65 bits", with(keyMPERF, "[[1, 18446744073709551616]]"), "mperf_counts[0][1]"},
+		{"fewer cores", strings.ReplaceAll(with(keyCycles, "[[1, 2], [3, 4]]"), `[[1, 2]]`, `[[5, 6]]`),
 			"aperf_counts has 1 cores, another count has 2"},
-		{"other cores", with("mperf_counts", "[[1, 2], [3, 4]]"), "core_cycle_counts has 1 cores, another count has 2"},
+		{"other cores", with(keyMPERF, "[[1, 2], [3, 4]]"), "core_cycle_counts has 1 cores, another count has 2"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -119,9 +127,9 @@ func TestParseRefuses(t *testing.T) {
 // FuzzParse checks that accepted output has the documented shape and that encoding/json agrees with
 // its numbers.
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(with("wallclock_times", "[0.25, 1e-3]")), 2)
-	f.Add([]byte(with("mperf_counts", "[]")), 2)
-	f.Add([]byte(with("aperf_counts", `[[1, 2], [3, "4"]]`)), 2)
+	f.Add([]byte(with(keyWall, "[0.25, 1e-3]")), 2)
+	f.Add([]byte(with(keyMPERF, "[]")), 2)
+	f.Add([]byte(with(keyAPERF, `[[1, 2], [3, "4"]]`)), 2)
 	f.Add([]byte(`{"wallclock_times": [NaN]}`), 1)
 	f.Add([]byte("junk {"), 0)
 	f.Fuzz(func(t *testing.T, stdout []byte, iterations int) {
