@@ -103,8 +103,8 @@ type parser struct {
 	token      [maxToken]byte
 }
 
-var errTooLong = fmt.Errorf("more than %d MB on stdout; want one JSON object (print everything else to stderr)",
-	MaxBytes>>20)
+var errTooLong = fmt.Errorf("more than %d MB on stdout; want one JSON object (print everything else to "+
+	"stderr)", MaxBytes>>20)
 
 func parse(stdout io.Reader, iterations int) (Result, error) {
 	limit := &io.LimitedReader{R: stdout, N: MaxBytes + 1}
@@ -192,8 +192,8 @@ func (p *parser) word() ([]byte, error) {
 	}
 }
 
-// items reads what stands between two brackets with commas in between, each item of it by a function,
-// which gets the index.
+// items reads what stands between two brackets with commas in between, each item by a function that
+// gets the index.
 func (p *parser) items(brackets string, item func(i int) error) (n int, err error) {
 	_, err = p.take(brackets[:1])
 	end := brackets[1]
@@ -256,7 +256,8 @@ func (p *parser) key() (int, error) {
 			return i, err
 		}
 	}
-	return 0, fmt.Errorf("unknown key %s; want exactly %s", quote(bytes.Trim(word, `"`)), strings.Join(keys[:], ", "))
+	return 0, fmt.Errorf("unknown key %s; want exactly %s", quote(bytes.Trim(word, `"`)),
+		strings.Join(keys[:], ", "))
 }
 
 // list is items of a list.

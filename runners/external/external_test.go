@@ -61,12 +61,12 @@ const (
 // with returns an object for two iterations on one core, with one value replaced.
 func with(key, value string) string {
 	fields := map[string]string{
-		keyWall: "[1, 2]", "core_cycle_counts": "[[1, 2]]", "aperf_counts": "[[1, 2]]", "mperf_counts": "[[1, 2]]",
+		keyWall: "[1, 2]", keyCycles: "[[1, 2]]", keyAPERF: "[[1, 2]]", keyMPERF: "[[1, 2]]",
 	}
 	fields[key] = value
 	return fmt.Sprintf(
 		`{"wallclock_times": %s, "core_cycle_counts": %s, "aperf_counts": %s, "mperf_counts": %s}`,
-		fields["wallclock_times"], fields["core_cycle_counts"], fields["aperf_counts"], fields["mperf_counts"])
+		fields[keyWall], fields[keyCycles], fields[keyAPERF], fields[keyMPERF])
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -113,7 +113,8 @@ func TestParseRefuses(t *testing.T) {
 		{"65 bits", with(keyMPERF, "[[1, 18446744073709551616]]"), "mperf_counts[0][1]"},
 		{"fewer cores", strings.ReplaceAll(with(keyCycles, "[[1, 2], [3, 4]]"), `[[1, 2]]`, `[[5, 6]]`),
 			"aperf_counts has 1 cores, another count has 2"},
-		{"other cores", with(keyMPERF, "[[1, 2], [3, 4]]"), "core_cycle_counts has 1 cores, another count has 2"},
+		{"other cores", with(keyMPERF, "[[1, 2], [3, 4]]"),
+			"core_cycle_counts has 1 cores, another count has 2"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
