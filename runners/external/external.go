@@ -234,8 +234,8 @@ func (p *parser) object() error {
 		if !seen[i] {
 			missing = append(missing, key)
 		} else if i > 0 && len(p.counts[i-1]) != 0 && len(p.counts[i-1]) != cores {
-			return fmt.Errorf("%s has %d cores, another count has %d; all must have the same cores or be empty",
-				key, len(p.counts[i-1]), cores)
+			return fmt.Errorf("%s has %d cores, another count has %d; all must have the same cores or be "+
+				"empty", key, len(p.counts[i-1]), cores)
 		}
 	}
 	if len(missing) > 0 {

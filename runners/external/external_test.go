@@ -83,6 +83,7 @@ func TestParseRefuses(t *testing.T) {
 		{"cut off", sound[:len(sound)-5], "incomplete"},
 		{"only a brace", "{", "incomplete"},
 		{"no colon", `{"wallclock_times" [1]}`, "at byte"},
+		{"no key", `{ `, "incomplete"}, {"part of a key", `{"wall`, "incomplete"},
 		{"key without quotes", `{wallclock_times: [1]}`, "at byte"},
 		{"lacks all", "{}", "lacks wallclock_times, core_cycle_counts, aperf_counts, mperf_counts"},
 		{"lacks one", strings.Replace(sound, `, "mperf_counts": [[1, 2]]`, "", 1), "lacks mperf_counts"},
