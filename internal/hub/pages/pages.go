@@ -6,9 +6,9 @@
 // could deceive a reader, and long names are clipped. The pages have no inline script and no inline
 // style, and [Policy] forbids both, so that text that should slip through does nothing.
 //
-// The pages work without scripts. With the one in assets/hub.js they are live: it listens to the
-// hub's events, reads the page again when something has changed, and replaces the parts of it that
-// are marked with data-live.
+// The pages work without scripts. With the one in assets/hub.js they are live: it asks whether
+// something has changed, reads the page again if so, and replaces the parts of it that are marked
+// with data-live.
 //
 // The look is that of the reports: package report has the style sheet, assets/hub.css adds what
 // only the hub has. Start reading at [Pages.Routes].
@@ -23,6 +23,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -37,6 +38,7 @@ import (
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 	"krund/internal/hub/watch"
+	"krund/internal/machine/sysroot"
 )
 
 // Pages answers browsers. Its routes are in [Pages.Routes].
@@ -46,7 +48,7 @@ type Pages struct {
 	db      *database.DB
 	store   store.Store
 	log     *slog.Logger
-	live    *live
+	live    live
 	reports *reports
 
 	secure  bool
@@ -76,7 +78,6 @@ func New(ctx context.Context, o Options) *Pages {
 	p := &Pages{db: o.DB, store: o.Store, log: o.Log, secure: o.Secure, weights: o.Weights,
 		builds: o.Schedules,
 		noise:  map[string]string{}}
-	p.live = newLive(ctx, o.DB, o.Log)
 	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})
 	return p
 }
@@ -99,10 +100,7 @@ func (p *Pages) Routes() []Route {
 		{"GET /view/{token}/{path...}", "", p.try(p.view)}, // the token is the permission
 
 		{"GET /{$}", access.Anonymous, p.page(p.front)},
-		{"GET /alerts", access.Anonymous, func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "/", http.StatusSeeOther) // its address of before
-		}},
-		{"GET /live", access.Anonymous, p.live.ServeHTTP},
+		{"GET /live", access.Anonymous, p.try(p.version)},
 		{"GET /machines", access.Anonymous, p.page(p.machines)},
 		{"GET /machines/{name}", access.Anonymous, p.page(p.machine)},
 		{"GET /queue", access.Anonymous, p.page(p.queue)},
@@ -112,7 +110,7 @@ func (p *Pages) Routes() []Route {
 		{"GET /experiments/{id}/report", access.Anonymous, p.try(p.report)},
 		{"GET /experiments/{id}/report/{path...}", access.Anonymous, p.try(p.report)},
 		{"GET /compare", access.Anonymous, p.try(p.compare)},
-		{"GET /history", access.Anonymous, p.oldHistory(p.page(p.overview))},
+		{"GET /history", access.Anonymous, p.page(p.overview)},
 		{"GET /history/{name}", access.Anonymous, p.page(p.history)},
 		{"GET /history/{name}/graph.svg", access.Anonymous, p.try(p.graph)},
 		{"GET /history/{name}/badge.svg", access.Anonymous, p.try(p.badge)},
@@ -384,4 +382,31 @@ func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", media[".json"])
 	w.WriteHeader(code)
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": answer}) // the client may have gone
+}
+
+// live is the version of what pages show, as it was when the database was asked last.
+type live struct {
+	mu      sync.Mutex
+	at      time.Time
+	version string
+}
+
+// version answers with a text that changes when something has. However many pages are open, a
+// process of the hub asks the database once in a second.
+func (p *Pages) version(w http.ResponseWriter, r *http.Request) error {
+	l := &p.live
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := (sysroot.RealClock{}).Now(); now.Sub(l.at).Abs() >= time.Second {
+		version, err := p.db.Version(access.Hub(r.Context()))
+		if err != nil {
+			return err
+		}
+		l.at, l.version = now, access.Hash(version) // it has numbers of other projects
+	}
+	secure(w.Header(), Policy)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.WriteString(w, l.version) // the browser may have gone
+	return nil
 }

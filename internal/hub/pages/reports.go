@@ -140,17 +140,6 @@ func (p *Pages) compareForm(r *http.Request, f Frame) (any, error) {
 	return Compare{Frame: f, Choices: choices}, err
 }
 
-// oldHistory leads from the address of a name's history of before to that of now.
-func (p *Pages) oldHistory(list http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if name := r.FormValue("name"); name != "" {
-			http.Redirect(w, r, historyAddress(name, "", ""), http.StatusSeeOther)
-			return
-		}
-		list(w, r)
-	}
-}
-
 // serveReport sends a file of a report when it is ready. Else it is made, and the browser asks
 // again.
 func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, file string, want wanted) error {
