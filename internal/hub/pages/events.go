@@ -3,8 +3,6 @@ package pages
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -216,7 +214,7 @@ func (p *Pages) bisects(e database.Event) bool {
 func (p *Pages) changing(r *http.Request, tx *sql.Tx) (database.Event, error) {
 	e, err := p.db.Event(r.Context(), tx, r.PathValue("id"))
 	if err == nil && !access.From(r.Context()).In(access.ProjectOf(e.Name)).Includes(access.User) {
-		err = problem{http.StatusForbidden, "You may read in the project of this event, and change nothing."}
+		err = Refuse(http.StatusForbidden, "You may read in the project of this event, and change nothing.")
 	}
 	return e, err
 }
@@ -228,8 +226,8 @@ func (p *Pages) bisect(r *http.Request, tx *sql.Tx) (string, error) {
 		return "", err
 	}
 	if !p.bisects(e) {
-		return "", problem{http.StatusConflict, "The hub cannot find the commit: no [[schedule]] with " +
-			"again = \"...\" builds its revisions, or it was the machine."}
+		return "", Refuse(http.StatusConflict, "The hub cannot find the commit: no [[schedule]] with "+
+			"again = \"...\" builds its revisions, or it was the machine.")
 	}
 	address := "/events/" + e.ID
 	steps, err := p.db.RunsOf(r.Context(), tx, e.Name, "bisect", e.ID)
@@ -249,18 +247,15 @@ type Bisection struct {
 	Event string `json:"event"` // its address in the API
 }
 
-func (p *Pages) bisectJSON(w http.ResponseWriter, r *http.Request) {
+func (p *Pages) bisectJSON(w http.ResponseWriter, r *http.Request) error {
 	err := p.db.Update(r.Context(), func(tx *sql.Tx) error {
 		_, err := p.bisect(r, tx)
 		return err
 	})
-	if err != nil {
-		p.refuse(w, r, err)
-		return
+	if err == nil {
+		Answer(w, http.StatusOK, Bisection{"/api/v1/events/" + r.PathValue("id")})
 	}
-	w.Header().Set("Content-Type", media[".json"])
-	// The client may have gone.
-	_ = json.NewEncoder(w).Encode(Bisection{"/api/v1/events/" + r.PathValue("id")})
+	return err
 }
 
 // mayMuteEvent reports whether someone may mute an event: the owner of the experiment with which it
@@ -327,7 +322,7 @@ func checkTriage(t database.Triage) error {
 	default:
 		return nil
 	}
-	return problem{http.StatusBadRequest, text}
+	return Refuse(http.StatusBadRequest, "%s", text)
 }
 
 // muteEvent mutes an event for some days, or ends that with 0 days.
@@ -335,22 +330,22 @@ func (p *Pages) muteEvent(r *http.Request, tx *sql.Tx) (string, error) {
 	const most = 3650
 	e, err := p.changing(r, tx)
 	if err == nil && !mayMuteEvent(access.From(r.Context()), e) {
-		err = problem{http.StatusForbidden, "Only an admin may mute this event, and the owner of the " +
-			"experiment with which it was found."}
+		err = Refuse(http.StatusForbidden, "Only an admin may mute this event, and the owner of the "+
+			"experiment with which it was found.")
 	}
 	if err != nil {
 		return "", err
 	}
 	days, err := strconv.Atoi(r.PostFormValue("days"))
 	if err != nil || days < 0 || days > most {
-		return "", problem{http.StatusBadRequest, "Mute it for 1 to 3650 days; 0 ends that."}
+		return "", Refuse(http.StatusBadRequest, "Mute it for 1 to 3650 days; 0 ends that.")
 	}
 	t := e.Triage
 	t.Muted, t.Reason = time.Time{}, ""
 	if days > 0 {
 		t.Muted, t.Reason = p.db.Now().AddDate(0, 0, days), strings.TrimSpace(r.PostFormValue("reason"))
 		if t.Reason == "" {
-			return "", problem{http.StatusBadRequest, "Say why it is muted: others read it."}
+			return "", Refuse(http.StatusBadRequest, "Say why it is muted: others read it.")
 		}
 	}
 	if err := checkTriage(t); err != nil {
@@ -367,14 +362,14 @@ func (p *Pages) again(r *http.Request, tx *sql.Tx) (string, error) {
 	}
 	x, err := p.db.Experiment(r.Context(), e.Experiment)
 	if err == nil && x.Bundle == "" {
-		err = problem{http.StatusConflict, "A machine began this experiment by itself: begin it there again."}
+		err = Refuse(http.StatusConflict, "A machine began this experiment by itself: begin it there again.")
 	}
 	if err != nil {
 		return "", err
 	}
 	who := access.From(r.Context())
 	if err := p.db.RoomInQueue(r.Context(), tx, who.Name); err != nil {
-		return "", problem{http.StatusConflict, fmt.Sprintf("The queue has no room for you: %v.", err)}
+		return "", Refuse(http.StatusConflict, "The queue has no room for you: %v.", err)
 	}
 	id, err := jobs.Queue{DB: p.db}.Submit(r.Context(), tx, database.Experiment{Name: x.Name, Owner: who.Name,
 		Bundle: x.Bundle, Config: x.Config, Priority: x.Priority, Target: x.Target, ToPool: x.ToPool,

@@ -344,7 +344,7 @@ func (p *Pages) choices(r *http.Request, without string) ([]Choice, error) {
 func (p *Pages) own(r *http.Request) (database.Experiment, error) {
 	x, err := p.db.Experiment(r.Context(), r.PathValue("id"))
 	if err == nil && !access.From(r.Context()).Owns(x.Project, x.Owner) {
-		err = problem{http.StatusForbidden, "Only its owner and an admin may change this experiment."}
+		err = Refuse(http.StatusForbidden, "Only its owner and an admin may change this experiment.")
 	}
 	return x, err
 }
@@ -357,7 +357,7 @@ func (p *Pages) setPriority(r *http.Request, tx *sql.Tx) (string, error) {
 	}
 	n, err := strconv.Atoi(r.PostFormValue("priority"))
 	if err != nil || n < -most || n > most {
-		return "", problem{http.StatusBadRequest, "A priority is a number from -100 to 100."}
+		return "", Refuse(http.StatusBadRequest, "A priority is a number from -100 to 100.")
 	}
 	return "/queue", p.db.SetPriority(r.Context(), tx, x.ID, int64(n))
 }
@@ -377,7 +377,7 @@ func (p *Pages) remove(w http.ResponseWriter, r *http.Request) error {
 	confirmed := r.PostFormValue("confirm") == "yes"
 	x, err := p.own(r)
 	if err == nil && !confirmed {
-		err = problem{http.StatusBadRequest, "Check the box: what is deleted cannot be restored on the hub."}
+		err = Refuse(http.StatusBadRequest, "Check the box: what is deleted cannot be restored on the hub.")
 	}
 	if err == nil {
 		err = p.Delete(r.Context(), x.ID, access.From(r.Context()).Name)
@@ -443,7 +443,7 @@ func (p *Pages) unmute(r *http.Request, tx *sql.Tx) (string, error) {
 func (p *Pages) muteUntil(r *http.Request, tx *sql.Tx, until time.Time) (string, error) {
 	a, err := p.db.Alert(r.Context(), tx, r.PathValue("id"))
 	if err == nil && !mayMute(access.From(r.Context())) {
-		err = problem{http.StatusForbidden, "Only an admin may mute this alert."}
+		err = Refuse(http.StatusForbidden, "Only an admin may mute this alert.")
 	}
 	if err != nil {
 		return "", err

@@ -170,6 +170,7 @@ func (h *testHub) do(method, path string, form url.Values) (*http.Response, stri
 	r := must.Get(http.NewRequestWithContext(h.t.Context(), method, h.web.URL+path,
 		strings.NewReader(form.Encode())))(h.t)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "text/html")
 	response := must.Get(http.DefaultTransport.RoundTrip(r))(h.t)
 	defer response.Body.Close()
 	text := must.Get(io.ReadAll(response.Body))(h.t)

@@ -170,10 +170,10 @@ func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	case !slices.Contains(roles(who.Role), string(t.Role)):
-		return problem{http.StatusBadRequest, "You may not give this role."}
+		return Refuse(http.StatusBadRequest, "You may not give this role.")
 	case !api.ValidName(t.Owner) || !api.ValidName(t.Label) || t.Label == database.SessionLabel:
-		return problem{http.StatusBadRequest, "The name of the user or of the token is empty, too long, or " +
-			"has other characters than printable ones of ASCII."}
+		return Refuse(http.StatusBadRequest, "The name of the user or of the token is empty, too long, or "+
+			"has other characters than printable ones of ASCII.")
 	}
 	if t.Role == access.Join {
 		t.Owner = ""
@@ -206,7 +206,7 @@ func (p *Pages) endOf(days string) (time.Time, error) {
 	const most = 3650
 	n, err := strconv.Atoi(days)
 	if err != nil || n < 1 || n > most {
-		return time.Time{}, problem{http.StatusBadRequest, "A token lasts 1 to 3650 days, or without an end."}
+		return time.Time{}, Refuse(http.StatusBadRequest, "A token lasts 1 to 3650 days, or without an end.")
 	}
 	return p.db.Now().AddDate(0, 0, n), nil
 }

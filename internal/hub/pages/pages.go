@@ -18,11 +18,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -174,7 +170,7 @@ func (p *Pages) Operations() []Operation {
 	}
 	raw := func(path, summary string, query []string, answer any,
 		do func(http.ResponseWriter, *http.Request) error) {
-		list = append(list, Operation{Route{"GET /api/v1/" + path, access.Anonymous, p.raw(do)}, summary,
+		list = append(list, Operation{Route{"GET /api/v1/" + path, access.Anonymous, p.try(do)}, summary,
 			query, nil, answer})
 	}
 	raw("history/{name}/values.csv", "the values of a name's series", history, media[".csv"], p.values)
@@ -185,7 +181,7 @@ func (p *Pages) Operations() []Operation {
 	list = append(list, Operation{Route{"GET /api/v1/runs", access.Reader, p.document(p.runs)},
 		"revisions that the hub measures by itself, the newest first", []string{"schedule", "skip"}, nil,
 		Runs{}})
-	list = append(list, Operation{Route{"POST /api/v1/events/{id}/bisect", access.User, p.bisectJSON},
+	list = append(list, Operation{Route{"POST /api/v1/events/{id}/bisect", access.User, p.try(p.bisectJSON)},
 		"find the commit that made an event; its acts say what was found", nil, nil, Bisection{}})
 	list = append(list, Operation{Route{"GET /api/v1/tokens", access.Reader, p.document(p.tokens)},
 		"the tokens that who asks may see", []string{"made", "after"}, nil, Tokens{}})
@@ -196,7 +192,7 @@ func (p *Pages) Operations() []Operation {
 func (p *Pages) try(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(w, r); err != nil {
-			p.fail(w, r, err)
+			p.Fail(w, r, err)
 		}
 	}
 }
@@ -235,7 +231,7 @@ func (p *Pages) change(do func(*http.Request, *sql.Tx) (string, error)) http.Han
 		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		// Before the transaction, so that a slow sender does not keep others from writing.
 		if err := r.ParseForm(); err != nil {
-			return problem{http.StatusBadRequest, "The form is damaged or too large."}
+			return Refuse(http.StatusBadRequest, "The form is damaged or too large.")
 		}
 		var next string
 		err := p.db.Update(r.Context(), func(tx *sql.Tx) (err error) {
@@ -250,48 +246,6 @@ func (p *Pages) change(do func(*http.Request, *sql.Tx) (string, error)) http.Han
 }
 
 const mostForm = 16 << 10 // bytes
-
-// problem is an error with its status; its text is shown.
-type problem struct {
-	status int
-	text   string
-}
-
-func (p problem) Error() string { return p.text }
-
-// Failed shows an error to a browser. Someone who has to log in is sent to do that.
-func (p *Pages) Failed(w http.ResponseWriter, r *http.Request, status int, text string) {
-	if status == http.StatusUnauthorized && r.Method == http.MethodGet {
-		http.Redirect(w, r, "/login?"+next(r.URL.RequestURI()), http.StatusSeeOther)
-		return
-	}
-	f := p.frame(r)
-	f.Title = http.StatusText(status)
-	p.show(w, r, status, Message{f, text, Link{"What changed, and what runs", "/"}})
-}
-
-func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var known problem
-	switch {
-	case errors.As(err, &known):
-		p.Failed(w, r, known.status, known.text)
-	case errors.Is(err, database.ErrManyTokens):
-		p.Failed(w, r, http.StatusConflict, "This user has 500 tokens. Revoke those that are not needed.")
-	case errors.Is(err, database.ErrRuns):
-		p.Failed(w, r, http.StatusConflict,
-			"It has not ended. Stop it first, and wait until its machines have.")
-	case errors.Is(err, database.ErrRevoked):
-		p.Failed(w, r, http.StatusUnauthorized, "You are not logged in any more.")
-	case errors.Is(err, database.ErrRole):
-		p.Failed(w, r, http.StatusForbidden, "Your role was changed in the meantime.")
-	case errors.Is(err, database.ErrMissing):
-		p.Failed(w, r, http.StatusNotFound, "There is no such thing on this hub: "+err.Error()+".")
-	default:
-		p.log.Error("a page was not shown", "path", r.URL.Path, "error", err)
-		p.Failed(w, r, http.StatusServiceUnavailable,
-			"The hub could not do this now. Its log has the reason.")
-	}
-}
 
 // show sends a page.
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, page any) {
@@ -328,60 +282,6 @@ func (p *Pages) static(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", media)
 	w.Header().Set("Cache-Control", "max-age=300")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
-}
-
-// document returns the handler of what a page shows as JSON, without its frame and pictures. It has
-// an ETag, so that a client that asks again gets no more than that nothing has changed.
-func (p *Pages) document(make func(*http.Request, Frame) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		page, err := make(r, p.frame(r))
-		var text []byte
-		if err == nil {
-			text, err = json.Marshal(page)
-		}
-		if err != nil {
-			p.refuse(w, r, err)
-			return
-		}
-		send(w, r, text)
-	}
-}
-
-// raw returns the handler of an answer that is no page of its own.
-func (p *Pages) raw(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if err := do(w, r); err != nil {
-			p.refuse(w, r, err)
-		}
-	}
-}
-
-// send answers with an ETag.
-func send(w http.ResponseWriter, r *http.Request, text []byte) {
-	sum := sha256.Sum256(text)
-	w.Header().Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`)
-	w.Header().Set("Cache-Control", "private, no-cache") // another one may not see it
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
-}
-
-// refuse answers a program with an error.
-func (p *Pages) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	code := http.StatusServiceUnavailable
-	answer := "the hub could not do this; its log has the reason; try again later"
-	var known problem
-	switch {
-	case errors.As(err, &known):
-		code, answer = known.status, known.text
-	case errors.Is(err, database.ErrMissing):
-		code, answer = http.StatusNotFound, err.Error()
-	default:
-		p.log.Error("a document was not made", "path", r.URL.Path, "error", err)
-	}
-	w.Header().Set("Content-Type", media[".json"])
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": answer}) // the client may have gone
 }
 
 // live is the version of what pages show, as it was when the database was asked last.

@@ -127,7 +127,7 @@ func (p *Pages) compared(w http.ResponseWriter, r *http.Request, format, file st
 	}
 	if arms != [2]string{} {
 		if strings.Contains(arms[0]+arms[1], ",") || arms[0] == "" || arms[1] == "" {
-			return problem{http.StatusBadRequest, "Name both arms or neither; a name has no comma."}
+			return Refuse(http.StatusBadRequest, "Name both arms or neither; a name has no comma.")
 		}
 		want.args = append(want.args, "--arms="+arms[0]+","+arms[1])
 	}
@@ -164,8 +164,8 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, file string,
 	case <-job.done:
 		if job.err != nil {
 			p.log.Warn("a report was not made", "path", r.URL.Path, "error", job.err)
-			return problem{http.StatusUnprocessableEntity, "The report could not be made: " +
-				display.Clip(display.PlainLine(job.err.Error()), mostText)}
+			return Refuse(http.StatusUnprocessableEntity, "The report could not be made: %s",
+				display.Clip(display.PlainLine(job.err.Error()), mostText))
 		}
 		return p.sendFile(w, r, dir, file, func(page []byte) []byte {
 			files := "/view/" + p.reports.permit(dir, want.experiments, p.db.Now(), who) + "/"
@@ -205,8 +205,8 @@ func (s *reports) start(want wanted, by string) (*making, string, error) {
 		}
 	}
 	if mine >= mostOfUser || len(s.jobs) >= mostQueued {
-		return nil, "", problem{http.StatusTooManyRequests, fmt.Sprintf("%d reports are being made, %d of "+
-			"them for you. Open this one again when they are ready.", len(s.jobs), mine)}
+		return nil, "", Refuse(http.StatusTooManyRequests, "%d reports are being made, %d of "+
+			"them for you. Open this one again when they are ready.", len(s.jobs), mine)
 	}
 	job := &making{by: by, done: make(chan struct{})}
 	s.jobs[key] = job
@@ -393,8 +393,8 @@ func (p *Pages) view(w http.ResponseWriter, r *http.Request) error {
 		ok = valid && !p.db.Now().After(v.until)
 	}
 	if !ok {
-		return problem{http.StatusNotFound, "This address of a report is no longer valid. Open the report " +
-			"again from its experiment."}
+		return Refuse(http.StatusNotFound, "This address of a report is no longer valid. Open the report "+
+			"again from its experiment.")
 	}
 	if path.Ext(r.PathValue("path")) == ".html" {
 		http.NotFound(w, r) // pages have an address that lasts, and the hub's head
@@ -409,18 +409,18 @@ func (p *Pages) sendFile(w http.ResponseWriter, r *http.Request, dir, name strin
 	const beginning = 16 << 20 // bytes, in which everything is that is changed
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return problem{http.StatusNotFound, "This report was removed. Open it again from its experiment."}
+		return Refuse(http.StatusNotFound, "This report was removed. Open it again from its experiment.")
 	}
 	defer root.Close() //nolint:errcheck // it was only read
 	name = path.Clean(name)
 	f, err := root.Open(name)
 	if err != nil {
-		return problem{http.StatusNotFound, "The report has no such page. Begin with its first one."}
+		return Refuse(http.StatusNotFound, "The report has no such page. Begin with its first one.")
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return problem{http.StatusNotFound, "The report has no such page. Begin with its first one."}
+		return Refuse(http.StatusNotFound, "The report has no such page. Begin with its first one.")
 	}
 	secure(w.Header(), reportPolicy)
 	w.Header().Set("Content-Type", cmp.Or(media[path.Ext(name)], "text/plain; charset=utf-8"))

@@ -130,8 +130,8 @@ func (s *Server) proxied(r *http.Request) (who access.Identity, ok bool, err err
 // or, with a subject, of this subject. A name that has another subject is not taken over.
 func (s *Server) known(ctx context.Context, name, subject string, role access.Role) (access.Identity, error) {
 	if !api.ValidName(name) {
-		return access.Identity{}, failure{http.StatusForbidden,
-			fmt.Sprintf("the name %.40q is too long or not printable; ask an administrator", name)}
+		return access.Identity{}, pages.Refuse(http.StatusForbidden,
+			"the name %.40q is too long or not printable; ask an administrator", name)
 	}
 	user, err := s.DB.FindUser(ctx, name, subject)
 	if errors.Is(err, database.ErrMissing) {
@@ -143,9 +143,9 @@ func (s *Server) known(ctx context.Context, name, subject string, role access.Ro
 		}
 	}
 	if err == nil && user.Subject != subject {
-		err = failure{http.StatusForbidden, fmt.Sprintf("the name %q belongs to a user who logs in "+
+		err = pages.Refuse(http.StatusForbidden, "the name %q belongs to a user who logs in "+
 			"otherwise, such as with a token; an administrator of the hub can remove that user and the "+
-			"tokens: DELETE %s/NAME, see the hub's documentation of log-in", name, api.PathUsers)}
+			"tokens: DELETE %s/NAME, see the hub's documentation of log-in", name, api.PathUsers)
 	}
 	return user.Identity(), err
 }
@@ -218,8 +218,8 @@ func (s *Server) govern(r *http.Request, name string, do func(*sql.Tx) error) er
 	return s.DB.Govern(r.Context(), access.From(r.Context()), access.Admin,
 		func(tx *sql.Tx, who access.Identity) error {
 			if who.Name == name {
-				return failure{http.StatusConflict,
-					"this is your own name; another administrator can change or remove it"}
+				return pages.Refuse(http.StatusConflict,
+					"this is your own name; another administrator can change or remove it")
 			}
 			return do(tx)
 		})
@@ -289,8 +289,8 @@ func (s *Server) identified(r *http.Request) (access.Identity, error) {
 	var who access.Identity
 	part, err := r.Cookie(oidcCookie)
 	if err != nil || r.FormValue("state") != access.Hash("state "+part.Value) {
-		return who, failure{http.StatusBadRequest,
-			"this log-in was not begun in this browser; begin again at /login"}
+		return who, pages.Refuse(http.StatusBadRequest,
+			"this log-in was not begun in this browser; begin again at /login")
 	}
 	provider, config, err := s.provider(r.Context())
 	if err != nil {
@@ -298,7 +298,7 @@ func (s *Server) identified(r *http.Request) (access.Identity, error) {
 	}
 	refused := func(err error) error {
 		s.Log.Warn("a log-in was refused", "error", err)
-		return failure{http.StatusForbidden, "the provider did not confirm who you are; log in again"}
+		return pages.Refuse(http.StatusForbidden, "the provider did not confirm who you are; log in again")
 	}
 	tokens, err := config.Exchange(r.Context(), r.FormValue("code"), oauth2.VerifierOption(part.Value))
 	if err != nil {
@@ -354,8 +354,8 @@ func (s *Server) who(r *http.Request) (access.Identity, error) {
 		if s.Login.Anonymous {
 			return access.Identity{Name: string(access.Anonymous), Role: access.Anonymous}, nil
 		}
-		return access.Identity{}, failure{http.StatusUnauthorized,
-			"no token; send the header \"Authorization: Bearer TOKEN\", or log in"}
+		return access.Identity{}, pages.Refuse(http.StatusUnauthorized,
+			"no token; send the header \"Authorization: Bearer TOKEN\", or log in")
 	}
 	who, err := s.DB.Who(r.Context(), token)
 	if errors.Is(err, database.ErrMissing) {

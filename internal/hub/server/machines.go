@@ -24,6 +24,7 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/jobs"
+	"krund/internal/hub/pages"
 	"krund/internal/hub/store"
 )
 
@@ -80,8 +81,8 @@ func (s *Server) replaces(ctx context.Context, tx *sql.Tx, request api.JoinReque
 		if len(running) > 0 {
 			what += " and runs an experiment"
 		}
-		return "", failure{http.StatusConflict, fmt.Sprintf("machine %q (%s) %s; if this is the same "+
-			"machine, or replaces it, add --replace; else choose another --name", m.Name, m.ID, what)}
+		return "", pages.Refuse(http.StatusConflict, "machine %q (%s) %s; if this is the same "+
+			"machine, or replaces it, add --replace; else choose another --name", m.Name, m.ID, what)
 	}
 	if seen != "" {
 		err = s.mayReplace(ctx, m, request.Former)
@@ -100,9 +101,9 @@ func (s *Server) mayReplace(ctx context.Context, m database.Machine, former stri
 		return err
 	}
 	if err != nil || who.ID != m.ID {
-		return failure{http.StatusForbidden, fmt.Sprintf("machine %q (%s) is known; to take its place, join "+
+		return pages.Refuse(http.StatusForbidden, "machine %q (%s) is known; to take its place, join "+
 			"where /etc/krund/hub.toml still has its token, or with a token that has the role admin; else "+
-			"choose another --name", m.Name, m.ID)}
+			"choose another --name", m.Name, m.ID)
 	}
 	return nil
 }
@@ -115,8 +116,8 @@ func (s *Server) ship(w http.ResponseWriter, r *http.Request) (any, error) { ret
 func (s *Server) receive(w http.ResponseWriter, r *http.Request) (receipt api.Receipt, err error) {
 	machine := access.From(r.Context())
 	if _, busy := s.receiving.LoadOrStore(machine.ID, true); busy {
-		return receipt, failure{http.StatusServiceUnavailable,
-			"another request of this machine is being received; send this one again when it has ended"}
+		return receipt, pages.Refuse(http.StatusServiceUnavailable,
+			"another request of this machine is being received; send this one again when it has ended")
 	}
 	defer s.receiving.Delete(machine.ID)
 	body := bufio.NewReader(http.MaxBytesReader(w, r.Body, api.MaxShip))

@@ -34,7 +34,7 @@ func OpenAPI(operations []pages.Operation) any {
 			"responses": object{
 				"200": object{"description": "the answer", "content": schemas.content(o.Answer)},
 				"default": object{"description": "an error: what, where, what to do next",
-					"content": schemas.content(Failure{})},
+					"content": schemas.content(pages.Failed{})},
 			}}
 		if o.Role == Anyone {
 			one["description"], one["security"] = "For everyone.", []any{}
@@ -52,11 +52,6 @@ func OpenAPI(operations []pages.Operation) any {
 		"security": []any{object{"token": []any{}}},
 		"components": object{"schemas": schemas, "securitySchemes": object{
 			"token": object{"type": "http", "scheme": "bearer"}}}}
-}
-
-// Failure is the answer to a request that failed.
-type Failure struct {
-	Error string `json:"error"`
 }
 
 // parameters are those in the path, such as {id}, and of the query.

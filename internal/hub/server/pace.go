@@ -2,12 +2,12 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"time"
 
+	"krund/internal/hub/pages"
 	"krund/internal/machine/sysroot"
 )
 
@@ -70,10 +70,10 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		// What follows is the hub's work: the connection is watched meanwhile for its end.
 		_ = b.to.SetReadDeadline(time.Time{})
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		err = failure{http.StatusRequestTimeout, fmt.Sprintf(
-			"the request was not sent in time: send at least %d bytes in %s", stepBytes, b.patience)}
+		err = pages.Refuse(http.StatusRequestTimeout,
+			"the request was not sent in time: send at least %d bytes in %s", stepBytes, b.patience)
 	case err != nil:
-		err = failure{http.StatusBadRequest, "the request did not arrive whole: " + err.Error()}
+		err = pages.Refuse(http.StatusBadRequest, "the request did not arrive whole: %v", err)
 	}
 	return n, err
 }

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -149,7 +148,7 @@ func (s *Server) Handler() http.Handler {
 	// A form on a page of another site must not act for who is logged in here.
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, failure{http.StatusForbidden, "this request was made by a page of another site"})
+		s.fail(w, r, pages.Refuse(http.StatusForbidden, "this request was made by a page of another site"))
 	}))
 	return s.paced(s.metrics.count(origin.Handler(s.served(mux))))
 }
@@ -168,8 +167,8 @@ func (u *unserved) Write(text []byte) (int, error) { return len(text), nil }
 func (s *Server) served(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isText(r.URL) {
-			s.fail(w, r, failure{http.StatusBadRequest,
-				"the address is no text: it has a zero byte, or bytes that are not UTF-8"})
+			s.fail(w, r, pages.Refuse(http.StatusBadRequest,
+				"the address is no text: it has a zero byte, or bytes that are not UTF-8"))
 			return
 		}
 		handler, pattern := mux.Handler(r)
@@ -179,12 +178,11 @@ func (s *Server) served(mux *http.ServeMux) http.Handler {
 		}
 		switch answer.code {
 		case http.StatusNotFound:
-			s.fail(w, r, failure{answer.code, "the hub has no such address; see the pages at /"})
+			s.fail(w, r, pages.Refuse(answer.code, "the hub has no such address; see the pages at /"))
 		case http.StatusMethodNotAllowed:
 			allow := answer.header.Get("Allow")
 			w.Header().Set("Allow", allow)
-			text := fmt.Sprintf("%.20q is not for this address; use %s", r.Method, allow)
-			s.fail(w, r, failure{answer.code, text})
+			s.fail(w, r, pages.Refuse(answer.code, "%.20q is not for this address; use %s", r.Method, allow))
 		default:
 			mux.ServeHTTP(w, r)
 		}
@@ -213,91 +211,24 @@ func (s *Server) guard(route Route) http.HandlerFunc {
 		case err != nil:
 			s.fail(w, r, err)
 		case !who.Role.Includes(route.Role):
-			s.fail(w, r, failure{http.StatusForbidden, fmt.Sprintf(
-				"this needs a token with the role %s, and yours has %s", route.Role, who.Role)})
+			s.fail(w, r, pages.Refuse(http.StatusForbidden,
+				"this needs a token with the role %s, and yours has %s", route.Role, who.Role))
 		default:
 			route.Handler(w, r.WithContext(access.With(r.Context(), who)))
 		}
 	}
 }
 
-// failure is an error with its status. Its text is sent.
-type failure struct {
-	status int
-	text   string
-}
-
-func (f failure) Error() string { return f.text }
-
-// refuse returns a failure for a request that is wrong, unless the error has a status.
+// refuse returns an error for a request that is wrong, unless the error has a status.
 func refuse(err error) error {
-	var f failure
-	var large *http.MaxBytesError
-	if errors.As(err, &f) || errors.As(err, &large) {
+	if _, known := pages.Status(err); known {
 		return err
 	}
-	return failure{http.StatusBadRequest, err.Error()}
+	return pages.Refuse(http.StatusBadRequest, "%v", err)
 }
 
-// status returns the status for an error, and reports whether its text may be sent. What is not
-// known to be wrong with the request is a failure of the hub, its database or its store, such as a
-// connection that was lost: the same request may succeed later.
-func status(err error) (int, bool) {
-	var f failure
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &f):
-		return f.status, true
-	case errors.As(err, &large), errors.Is(err, database.ErrQuota):
-		return http.StatusRequestEntityTooLarge, true
-	case errors.Is(err, watch.ErrMany):
-		return http.StatusTooManyRequests, true
-	case errors.Is(err, watch.ErrSignature):
-		return http.StatusUnauthorized, true
-	case errors.Is(err, database.ErrMissing), errors.Is(err, store.ErrMissing):
-		return http.StatusNotFound, true
-	case errors.Is(err, database.ErrDeleted):
-		return http.StatusGone, true
-	case errors.Is(err, database.ErrConflict), errors.Is(err, database.ErrRuns),
-		errors.Is(err, jobs.ErrEnded), errors.Is(err, database.ErrLastAdmin),
-		errors.Is(err, database.ErrTaken), errors.Is(err, database.ErrMany):
-		return http.StatusConflict, true
-	case errors.Is(err, database.ErrRevoked):
-		return http.StatusUnauthorized, true
-	case errors.Is(err, database.ErrRole):
-		return http.StatusForbidden, true
-	case errors.Is(err, store.ErrHash), errors.Is(err, store.ErrShort):
-		return http.StatusBadRequest, true
-	}
-	return http.StatusServiceUnavailable, false
-}
-
-// fail answers with an error. What it says of the hub's own failures is in the log only.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	code, send := status(err)
-	text := err.Error()
-	if !send {
-		level := slog.LevelError
-		if r.Context().Err() != nil { // there is no one to answer
-			level = slog.LevelDebug
-		}
-		s.Log.Log(r.Context(), level, "a request failed", "path", r.URL.Path, "error", err)
-		text = "the hub could not do this; its log has the reason; try again later"
-	}
-	if browser(r) {
-		s.Pages.Failed(w, r, code, text)
-		return
-	}
-	if code == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	s.answer(w, r, code, words{"error": text})
-}
-
-// browser reports whether a page is asked for, not a document of the API.
-func browser(r *http.Request) bool {
-	return !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
-}
+// fail answers with an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) { s.Pages.Fail(w, r, err) }
 
 // words is a short answer.
 type words map[string]string
@@ -311,7 +242,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) (any, error) {
 	leave := s.hooks.take(http.NewResponseController(w))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))
 	if !leave() {
-		return nil, failure{http.StatusTooManyRequests, "too many messages at once; send it again later"}
+		return nil, pages.Refuse(http.StatusTooManyRequests, "too many messages at once; send it again later")
 	}
 	if err != nil {
 		return nil, refuse(err)
@@ -365,18 +296,8 @@ func (s *Server) handler(do action) http.HandlerFunc {
 		case err != nil:
 			s.fail(w, r, err)
 		case document != nil:
-			s.answer(w, r, code, document)
+			pages.Answer(w, code, document)
 		}
-	}
-}
-
-// answer sends a document.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, code int, document any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	if err := json.NewEncoder(w).Encode(document); err != nil && !errors.Is(err, context.Canceled) {
-		s.Log.Debug("an answer was not sent", "path", r.URL.Path, "error", err)
 	}
 }
 
@@ -390,7 +311,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, message any) error
 }
 
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
-	s.answer(w, r, http.StatusOK, words{"status": "ok"})
+	pages.Answer(w, http.StatusOK, words{"status": "ok"})
 }
 
 // readiness is what was found when it was tried last whether the database and the store can be
@@ -422,7 +343,7 @@ func (s *Server) ready(ctx context.Context) error {
 // readyz reports whether requests can be served: the database and the store can be written.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.ready(r.Context()) != nil {
-		s.answer(w, r, http.StatusServiceUnavailable,
+		pages.Answer(w, http.StatusServiceUnavailable,
 			words{"error": "not ready; the log has the reason"})
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/hub/database"
+	"krund/internal/hub/pages"
 	"krund/internal/hub/store"
 	"krund/rig/must"
 )
@@ -21,11 +22,11 @@ func TestStatus(t *testing.T) {
 		"any other failure":                    {io.ErrClosedPipe, http.StatusServiceUnavailable},
 		"the body has ended too soon":          {store.ErrShort, http.StatusBadRequest},
 		"the body is another":                  {store.ErrHash, http.StatusBadRequest},
-		"the body did not come":                {failure{http.StatusRequestTimeout, ""}, 408},
+		"the body did not come":                {pages.Refuse(http.StatusRequestTimeout, ""), 408},
 		"there is no such row":                 {database.ErrMissing, http.StatusNotFound},
 		"the token is gone":                    {database.ErrRevoked, http.StatusUnauthorized},
 	} {
-		got, _ := status(fmt.Errorf("store x: %w", c.err))
+		got, _ := pages.Status(fmt.Errorf("store x: %w", c.err))
 		must.Equal(t, got, c.want, text)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
+	"krund/internal/hub/pages"
 	"krund/internal/hub/rebuild"
 	"krund/internal/hub/store"
 )
@@ -117,7 +118,7 @@ func (s *Server) acceptSubmission(w http.ResponseWriter, r *http.Request) (id st
 	}
 	stored, err := s.DB.Experiment(access.Hub(r.Context()), id)
 	if err == nil && (stored.Owner != x.Owner || stored.Bundle != x.Bundle || stored.Project != x.Project) {
-		err = failure{http.StatusConflict, "the id " + id + " is of another experiment; choose another one"}
+		err = pages.Refuse(http.StatusConflict, "the id %s is of another experiment; choose another one", id)
 	}
 	return id, err
 }
@@ -132,10 +133,10 @@ func projectOf(who access.Identity, named string) (string, error) {
 	}
 	switch named = cmp.Or(named, access.Default); {
 	case !access.ValidProject(named) || who.In(named) == "":
-		return "", failure{http.StatusNotFound, fmt.Sprintf(
-			"you are not in a project %.60q; name one of: %s", named, strings.Join(mine, ", "))}
+		return "", pages.Refuse(http.StatusNotFound, "you are not in a project %.60q; name one of: %s",
+			named, strings.Join(mine, ", "))
 	case !who.In(named).Includes(access.User):
-		return "", failure{http.StatusForbidden, "you may read in the project " + named + ", and not submit"}
+		return "", pages.Refuse(http.StatusForbidden, "you may read in the project %s, and not submit", named)
 	}
 	return named, nil
 }
@@ -192,8 +193,8 @@ func (s *Server) state(r *http.Request, id string) (any, error) {
 func (s *Server) own(r *http.Request) (database.Experiment, error) {
 	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
 	if err == nil && !access.From(r.Context()).Owns(x.Project, x.Owner) {
-		err = failure{http.StatusForbidden, fmt.Sprintf(
-			"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)}
+		err = pages.Refuse(http.StatusForbidden,
+			"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)
 	}
 	return x, err
 }
@@ -235,7 +236,7 @@ func (s *Server) results(w http.ResponseWriter, r *http.Request) (any, error) {
 	dir, err := s.Pages.Directory(r.Context(), id)
 	if err == nil {
 		if _, err = os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-			err = failure{http.StatusNotFound, "no machine has shipped results of experiment " + id}
+			err = pages.Refuse(http.StatusNotFound, "no machine has shipped results of experiment %s", id)
 		}
 	}
 	if err != nil {
