@@ -72,7 +72,7 @@ type file struct {
 		Timeout  string   `toml:"timeout"`
 		Times    *int64   `toml:"times"`
 	} `toml:"power"`
-	Schedule []watch.File `toml:"schedule"`
+	Schedule []watch.Schedule `toml:"schedule"`
 	Weights  []struct {
 		User   string  `toml:"user"`
 		Series string  `toml:"series"`
@@ -151,7 +151,7 @@ func ParseConfig(text string) (Config, error) {
 		}
 	}
 	for i, f := range f.Schedule {
-		s, err := f.Schedule()
+		s, err := f.Complete()
 		if err != nil {
 			return Config{}, fmt.Errorf("schedule %d: %w", i+1, err)
 		}

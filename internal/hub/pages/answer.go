@@ -126,7 +126,8 @@ func (p *Pages) Fail(w http.ResponseWriter, r *http.Request, err error) {
 		p.log.Log(r.Context(), level, "a request failed", "path", r.URL.Path, "error", err)
 		text = "the hub could not do this; its log has the reason; try again later"
 	}
-	switch page := !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html"); {
+	page := !strings.HasPrefix(r.URL.Path, "/api/") && strings.Contains(r.Header.Get("Accept"), "text/html")
+	switch {
 	case page && code == http.StatusUnauthorized && r.Method == http.MethodGet:
 		http.Redirect(w, r, "/login?"+next(r.URL.RequestURI()), http.StatusSeeOther)
 	case page:

@@ -23,75 +23,47 @@ import (
 	"krund/internal/hub/api"
 )
 
-// Schedule is a repository that is watched.
+// Schedule is a repository that is watched: a section [[schedule]] of hub.toml.
 type Schedule struct {
-	Name       string // of the history of the experiments, see access.Series
-	Project    string // of them
-	Repository string // as git names it
-	Branch     string
+	Name       string `toml:"name"`       // when completed: of the history of the experiments, see access.Series
+	Project    string `toml:"project"`    // of them
+	Repository string `toml:"repository"` // as git names it
+	Branch     string `toml:"branch"`
 	// Every is "commit", or a time of day (UTC) such as "02:30".
-	Every string
+	Every string `toml:"every"`
 	// Missed says what happens to what the hub could not begin in time: "skip" or "catch up".
-	Missed string
-	Build  []string // argument vector, without a shell; see [Schedule.argv]
-	// OnMachine: the machine that measures also builds, from the source in the bundle; see
-	// execution.Build.
-	OnMachine bool
-	Timeout   time.Duration
+	Missed string   `toml:"missed"`
+	Build  []string `toml:"build"` // argument vector, without a shell; see [Schedule.argv]
+	// BuildOn is "hub", or "machine": the machine that measures also builds, from the source in the
+	// bundle; see execution.Build.
+	BuildOn string        `toml:"build_on"`
+	Timeout time.Duration `toml:"timeout"`
 	// Experiment is the path of its configuration, which finds what was built in builds/base and
 	// builds/new beside it; {base} and {new} in it are the revisions.
-	Experiment string
+	Experiment string `toml:"experiment"`
 	// Again is the same for what measures events of the history again, before people are told of
 	// them: it has a null arm; "": people are told at once, and nothing can be bisected.
-	Again    string
-	To       string // a machine or a pool
-	Machines int64
-	Priority int64
-	Owner    string // of the experiments; "": nobody, admins may change them
-	Keep     int    // artifacts
-	Answer   Answer
+	Again    string `toml:"again"`
+	To       string `toml:"to"` // a machine or a pool
+	Machines int64  `toml:"machines"`
+	Priority int64  `toml:"priority"`
+	Owner    string `toml:"owner"` // of the experiments; "": nobody, admins may change them
+	Keep     int    `toml:"keep"`  // artifacts
+	Answer   Answer `toml:"answer"`
 }
 
 // Answer is where the hub answers.
 type Answer struct {
-	Forge   string // github or gitlab; "": nowhere
-	API     string // its address
-	Project string // OWNER/NAME
-	Token   string // path of a file with a token, or with the private key of a GitHub App
-	App     int64  // its number, and that of its installation; 0: the file has a token
-	Install int64
-	Secret  string // path of a file with the secret of the webhook; "": comments begin nothing
-	Page    string // address of the hub, for links; "": none
-}
-
-// File is a section [[schedule]] of hub.toml.
-type File struct {
-	Name       string   `toml:"name"`
-	Project    string   `toml:"project"`
-	Repository string   `toml:"repository"`
-	Branch     string   `toml:"branch"`
-	Every      string   `toml:"every"`
-	Missed     string   `toml:"missed"`
-	Build      []string `toml:"build"`
-	BuildOn    string   `toml:"build_on"`
-	Timeout    string   `toml:"timeout"`
-	Experiment string   `toml:"experiment"`
-	Again      string   `toml:"again"`
-	To         string   `toml:"to"`
-	Machines   int64    `toml:"machines"`
-	Priority   int64    `toml:"priority"`
-	Owner      string   `toml:"owner"`
-	Keep       int      `toml:"keep"`
-	Answer     struct {
-		Forge        string `toml:"forge"`
-		API          string `toml:"api"`
-		Project      string `toml:"project"`
-		Token        string `toml:"token_file"`
-		App          int64  `toml:"app"`
-		Installation int64  `toml:"installation"`
-		Secret       string `toml:"webhook_secret_file"`
-		Page         string `toml:"hub"`
-	} `toml:"answer"`
+	Forge   string `toml:"forge"`   // github or gitlab; "": nowhere
+	API     string `toml:"api"`     // its address
+	Project string `toml:"project"` // OWNER/NAME
+	// Token is the path of a file with a token, or with the private key of a GitHub App.
+	Token   string `toml:"token_file"`
+	App     int64  `toml:"app"` // its number, and that of its installation; 0: the file has a token
+	Install int64  `toml:"installation"`
+	// Secret is the path of a file with the secret of the webhook; "": comments begin nothing.
+	Secret string `toml:"webhook_secret_file"`
+	Page   string `toml:"hub"` // address of the hub, for links; "": none
 }
 
 // forges are the addresses of the forges' APIs.
@@ -99,32 +71,22 @@ func forges() map[string]string {
 	return map[string]string{"github": "https://api.github.com", "gitlab": "https://gitlab.com/api/v4"}
 }
 
-// Schedule returns what the section says, or what is wrong with it.
-func (f File) Schedule() (Schedule, error) {
-	const keep, usualTime = 20, time.Hour
-	a := f.Answer
-	project := cmp.Or(f.Project, access.Default)
-	s := Schedule{Name: access.Series(project, f.Name), Project: project,
-		Repository: f.Repository, Branch: f.Branch, Every: cmp.Or(f.Every, "commit"),
-		Missed: cmp.Or(f.Missed, "skip"), Build: f.Build, OnMachine: f.BuildOn == "machine",
-		Timeout: usualTime, Experiment: f.Experiment,
-		Again: f.Again, To: f.To,
-		Machines: cmp.Or(f.Machines, 1), Priority: f.Priority, Owner: f.Owner, Keep: cmp.Or(f.Keep, keep),
-		Answer: Answer{Forge: a.Forge, API: strings.TrimRight(cmp.Or(a.API, forges()[a.Forge]), "/"),
-			Project: a.Project, Token: a.Token, App: a.App, Install: a.Installation, Secret: a.Secret,
-			Page: strings.TrimRight(a.Page, "/")}}
-	var err error
-	if f.BuildOn != "" && f.BuildOn != "hub" && f.BuildOn != "machine" {
-		return s, errors.New(`build_on: write "hub" or "machine"`)
-	}
-	if f.Timeout != "" {
-		s.Timeout, err = time.ParseDuration(f.Timeout)
-	}
-	if err == nil {
-		err = s.check()
-	}
-	return s, err
+// Complete returns what the section says with what it leaves out, or what is wrong with it.
+func (s Schedule) Complete() (Schedule, error) {
+	const keep = 20
+	s.Project = cmp.Or(s.Project, access.Default)
+	s.Name = access.Series(s.Project, s.Name)
+	s.Every, s.Missed = cmp.Or(s.Every, "commit"), cmp.Or(s.Missed, "skip")
+	s.BuildOn, s.Timeout = cmp.Or(s.BuildOn, "hub"), cmp.Or(s.Timeout, time.Hour)
+	s.Machines, s.Keep = cmp.Or(s.Machines, 1), cmp.Or(s.Keep, keep)
+	a := &s.Answer
+	a.API = strings.TrimRight(cmp.Or(a.API, forges()[a.Forge]), "/")
+	a.Page = strings.TrimRight(a.Page, "/")
+	return s, s.check()
 }
+
+// onMachine reports whether the machine that measures also builds.
+func (s Schedule) onMachine() bool { return s.BuildOn == "machine" }
 
 var (
 	plainName   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
@@ -152,7 +114,8 @@ func (s Schedule) check() error {
 			`branch: write its name: "main"`},
 		{s.Every == "commit" || isTime, `every: write "commit", or a time of day in UTC such as "02:30"`},
 		{s.Missed == "skip" || s.Missed == "catch up", `missed: write "skip" or "catch up"`},
-		{len(s.Build) > 0 && (s.OnMachine || filepath.IsAbs(s.Build[0])),
+		{s.BuildOn == "hub" || s.onMachine(), `build_on: write "hub" or "machine"`},
+		{len(s.Build) > 0 && (s.onMachine() || filepath.IsAbs(s.Build[0])),
 			`build: write the command, with the absolute path of its program: ["/usr/local/bin/build-vm", ` +
 				`"{repository}", "{ref}", "{revision}", "{directory}"]`},
 		{s.Timeout >= time.Second && s.Timeout <= longest, `timeout (of the build): write up to "12h"`},

@@ -25,9 +25,9 @@ type forge interface {
 	// check shows on its revision how far a run is, and what it has shown. Doing it again changes
 	// nothing.
 	check(ctx context.Context, r database.Run) error
-	// comments returns the comments on the change or the revision of a run that are newer than it.
-	comments(ctx context.Context, r database.Run) ([]string, error)
-	comment(ctx context.Context, r database.Run, text string) error
+	// thread returns the path of the comments on the change or the revision of a run, with a query
+	// for those that are newer than it, and the field with their text.
+	thread(r database.Run) (path, query, field string)
 	// change returns the newest revision of a change, the branch that it is for, and whether the
 	// revision is from a fork.
 	change(ctx context.Context, number int64) (revision, branch string, fork bool, err error)
@@ -53,25 +53,25 @@ func secret(name string) (string, error) {
 }
 
 // forge returns that of a schedule.
-func (w *Watcher) forge(ctx context.Context, s Schedule) (forge, error) {
+func (w *Watcher) forge(ctx context.Context, s Schedule) (forge, client, error) {
+	c := client{http: w.HTTP, of: s, header: http.Header{"User-Agent": {"krunhub"}}}
 	token, err := secret(s.Answer.Token)
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
-	c := client{http: w.HTTP, of: s, header: http.Header{"User-Agent": {"krunhub"}}}
 	if s.Answer.Forge == "gitlab" {
 		c.header.Set("PRIVATE-TOKEN", token)
-		return gitlab{c}, nil
+		return gitlab{c}, c, nil
 	}
 	c.header.Set("Accept", "application/vnd.github+json")
 	c.header.Set("X-GitHub-Api-Version", "2022-11-28")
 	if s.Answer.App != 0 {
 		if token, err = w.tokens.of(ctx, c, token, w.DB.Now()); err != nil {
-			return nil, err
+			return nil, c, err
 		}
 	}
 	c.header.Set("Authorization", "Bearer "+token)
-	return github{c}, nil
+	return github{c}, c, nil
 }
 
 // client sends requests to a forge.
@@ -246,7 +246,7 @@ func (w *Watcher) say(ctx context.Context, s Schedule, t database.Telling) error
 	if t.Kind == "begun" && t.State == database.RunEnded {
 		return nil // the end is told, too
 	}
-	f, err := w.forge(ctx, s)
+	f, c, err := w.forge(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -257,17 +257,19 @@ func (w *Watcher) say(ctx context.Context, s Schedule, t database.Telling) error
 	if err != nil {
 		return err
 	}
-	mark := marker(key, t.Run)
-	list, err := f.comments(ctx, t.Run)
-	if err != nil {
+	mark, said := marker(key, t.Run), false
+	path, query, field := f.thread(t.Run)
+	err = pages(ctx, c, path+query, func(list []struct{ Body, Note string }) int {
+		for _, one := range list {
+			said = said || strings.Contains(one.Body+one.Note, mark)
+		}
+		return len(list)
+	})
+	if err != nil || said {
 		return err
 	}
-	for _, text := range list {
-		if strings.Contains(text, mark) {
-			return nil
-		}
-	}
-	return f.comment(ctx, t.Run, mark+"\n**"+s.checkName()+": "+headline(t.Run)+"**\n\n"+s.summary(t.Run))
+	text := mark + "\n**" + s.checkName() + ": " + headline(t.Run) + "**\n\n" + s.summary(t.Run)
+	return c.do(ctx, http.MethodPost, path, map[string]string{field: text}, nil)
 }
 
 // permit finds out whether who has asked for a run may do that, and what is to be measured.
@@ -276,7 +278,7 @@ func (w *Watcher) permit(ctx context.Context, s Schedule, r *database.Run) error
 	if s.Answer.Forge == "" || w.DB.Now().Sub(r.Created) > longest {
 		return w.end(ctx, s, r, Refused, "it could not be found out whether it is permitted")
 	}
-	f, err := w.forge(ctx, s)
+	f, _, err := w.forge(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (w *Watcher) built(ctx context.Context, s Schedule, revision, ref string) (
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the next start removes it, too
 	what := "what the build has left in {directory}"
-	if s.OnMachine {
+	if s.onMachine() {
 		what = "the source of " + short(revision)
 		err = w.mirror(s).source(ctx, revision, dir)
 	} else {
@@ -90,7 +90,7 @@ func (w *Watcher) submit(ctx context.Context, s Schedule, r database.Run, base, 
 			return err
 		}
 		copied := bundle.Copy{From: to, As: filepath.Join(beside, "builds", arm.name)}
-		if s.OnMachine {
+		if s.onMachine() {
 			copied.Build, copied.Time = s.argv(arm.revision, arm.ref, "{directory}"), s.Timeout
 		}
 		copies = append(copies, copied)

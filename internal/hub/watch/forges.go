@@ -2,13 +2,8 @@ package watch
 
 import (
 	"context"
-	"crypto"
-	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -18,6 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"krund/internal/display"
 	"krund/internal/hub/database"
 )
 
@@ -75,29 +74,13 @@ func (g github) check(ctx context.Context, r database.Run) error {
 	return g.do(ctx, http.MethodPatch, fmt.Sprintf("%s/check-runs/%d", g.repo(), there.ID), run, nil)
 }
 
-// thread is the path of the comments on what a run is about.
-func (g github) thread(r database.Run) string {
+func (g github) thread(r database.Run) (path, query, field string) {
 	if r.Change > 0 {
-		return fmt.Sprintf("%s/issues/%d/comments", g.repo(), r.Change)
+		since := r.Created.UTC().Add(-time.Hour).Format(time.RFC3339)
+		return fmt.Sprintf("%s/issues/%d/comments", g.repo(), r.Change), "?since=" + url.QueryEscape(since),
+			"body"
 	}
-	return g.repo() + "/commits/" + r.Revision + "/comments"
-}
-
-func (g github) comments(ctx context.Context, r database.Run) (all []string, err error) {
-	path := g.thread(r)
-	if r.Change > 0 {
-		path += "?since=" + url.QueryEscape(r.Created.UTC().Add(-time.Hour).Format(time.RFC3339))
-	}
-	return all, pages(ctx, g.client, path, func(list []struct{ Body string }) int {
-		for _, c := range list {
-			all = append(all, c.Body)
-		}
-		return len(list)
-	})
-}
-
-func (g github) comment(ctx context.Context, r database.Run, text string) error {
-	return g.do(ctx, http.MethodPost, g.thread(r), map[string]string{"body": text}, nil)
+	return g.repo() + "/commits/" + r.Revision + "/comments", "", "body"
 }
 
 func (g github) change(ctx context.Context, number int64) (revision, branch string, fork bool, err error) {
@@ -163,7 +146,7 @@ func (t *tokens) of(ctx context.Context, c client, key string, now time.Time) (s
 	return answer.Token, err
 }
 
-// appToken returns a JSON Web Token of a GitHub App (RFC 7519, RS256), valid for some minutes.
+// appToken returns a JSON Web Token of a GitHub App, valid for some minutes.
 func appToken(key string, app int64, now time.Time) (string, error) {
 	const early, long = time.Minute, 8 * time.Minute
 	block, _ := pem.Decode([]byte(key))
@@ -178,14 +161,80 @@ func appToken(key string, app int64, now time.Time) (string, error) {
 			return "", err
 		}
 	}
-	claims, err := json.Marshal(map[string]any{"iat": now.Add(-early).Unix(), "exp": now.Add(long).Unix(),
-		"iss": fmt.Sprint(app)})
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: private}, nil)
 	if err != nil {
 		return "", err
 	}
-	encode := base64.RawURLEncoding.EncodeToString
-	text := encode([]byte(`{"alg":"RS256","typ":"JWT"}`)) + "." + encode(claims)
-	sum := sha256.Sum256([]byte(text))
-	signature, err := rsa.SignPKCS1v15(rand.Reader, private, crypto.SHA256, sum[:])
-	return text + "." + encode(signature), err
+	return jwt.Signed(signer).Claims(jwt.Claims{Issuer: fmt.Sprint(app),
+		IssuedAt: jwt.NewNumericDate(now.Add(-early)), Expiry: jwt.NewNumericDate(now.Add(long))}).Serialize()
+}
+
+// gitlab answers by GitLab's REST API, version 4.
+type gitlab struct{ client }
+
+// project is the path of the project.
+func (g gitlab) project() string { return "/projects/" + url.PathEscape(g.of.Answer.Project) }
+
+func (g gitlab) check(ctx context.Context, r database.Run) error {
+	const most = 200 // of 255 characters of a description
+	type status struct {
+		Status      string `json:"status,omitempty"` // as it is read
+		State       string `json:"state,omitempty"`  // as it is written
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Link        string `json:"target_url,omitempty"`
+	}
+	wanted := status{State: "running", Name: g.of.checkName(), Link: g.of.link(r),
+		Description: display.Clip(headline(r)+": "+r.Text, most) + " [" + r.ID + "]"}
+	if r.State == database.RunEnded {
+		wanted.State = map[string]string{Worse: "failed", Better: "success", Same: "success",
+			Unclear: "success", Failed: "canceled"}[r.Verdict]
+	}
+	told := false
+	err := pages(ctx, g.client, g.project()+"/repository/commits/"+r.Revision+"/statuses?all=true&name="+
+		url.QueryEscape(wanted.Name), func(list []status) int {
+		for _, s := range list {
+			told = told || s.Description == wanted.Description && s.Status == wanted.State
+		}
+		return len(list)
+	})
+	if err != nil || told {
+		return err
+	}
+	return g.do(ctx, http.MethodPost, g.project()+"/statuses/"+r.Revision, wanted, nil)
+}
+
+func (g gitlab) thread(r database.Run) (path, query, field string) {
+	if r.Change > 0 {
+		return fmt.Sprintf("%s/merge_requests/%d/notes", g.project(), r.Change),
+			"?sort=asc&order_by=created_at", "body"
+	}
+	return g.project() + "/repository/commits/" + r.Revision + "/comments", "", "note"
+}
+
+func (g gitlab) change(ctx context.Context, number int64) (revision, branch string, fork bool, err error) {
+	var m struct {
+		SHA    string
+		Branch string `json:"target_branch"`
+		Source int64  `json:"source_project_id"`
+		Target int64  `json:"target_project_id"`
+	}
+	err = g.do(ctx, http.MethodGet, fmt.Sprintf("%s/merge_requests/%d", g.project(), number), nil, &m)
+	return m.SHA, m.Branch, m.Source != m.Target, err
+}
+
+func (g gitlab) mayWrite(ctx context.Context, who string) (may bool, err error) {
+	const developer = 30
+	type member struct {
+		Name  string `json:"username"`
+		State string
+		Level int `json:"access_level"`
+	}
+	path := g.project() + "/members/all?query=" + url.QueryEscape(who)
+	return may, pages(ctx, g.client, path, func(list []member) int {
+		for _, m := range list {
+			may = may || m.Name == who && m.State == "active" && m.Level >= developer
+		}
+		return len(list)
+	})
 }
