@@ -144,8 +144,8 @@ func (db *DB) Ready(ctx context.Context) error {
 	err := db.Read.PingContext(ctx)
 	if err == nil {
 		err = db.Update(ctx, func(tx *sql.Tx) error {
-			return exec(ctx, tx, "write", `INSERT INTO looks (id, at) VALUES (2, $1)
-				ON CONFLICT (id) DO UPDATE SET at = excluded.at`, db.now())
+			_, err := run(ctx, tx, "write", put("looks", "id", "id, at", "at", 2, db.now()))
+			return err
 		})
 	}
 	if err != nil {

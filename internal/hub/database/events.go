@@ -126,11 +126,12 @@ func (db *DB) Event(ctx context.Context, tx *sql.Tx, id string) (Event, error) {
 
 // PutEvent adds an event, or replaces what was found of it. What people have said of it stays.
 func (db *DB) PutEvent(ctx context.Context, tx *sql.Tx, e Event) error {
-	return exec(ctx, tx, "store an event", `INSERT INTO events (id, name, machine, verdict, experiment, finding,
-		keys, present, muted, created, updated, again) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)
-		ON CONFLICT (id) DO UPDATE SET verdict = excluded.verdict, finding = excluded.finding,
-		keys = excluded.keys, present = excluded.present, again = excluded.again`, e.ID, e.Name, e.Machine,
-		e.Verdict, e.Experiment, e.Finding, e.Keys, e.Present, e.Muted, db.now(), e.Again)
+	now := db.now()
+	_, err := run(ctx, tx, "store an event", put("events", "id",
+		"id, name, machine, verdict, experiment, finding, keys, present, muted, created, updated, again",
+		"verdict, finding, keys, present, again", e.ID, e.Name, e.Machine, e.Verdict, e.Experiment, e.Finding,
+		e.Keys, e.Present, e.Muted, now, now, e.Again))
+	return err
 }
 
 // SetTriage stores the triage of an event, and logs what changes.
@@ -155,13 +156,11 @@ const mostActs = 1000
 
 // AddAct stores a change of an event by a user. The oldest ones go if there are too many.
 func (db *DB) AddAct(ctx context.Context, tx *sql.Tx, event, who, text string) error {
-	err := exec(ctx, tx, "store what was done to event "+event,
-		`INSERT INTO acts (event, at, who, text) VALUES ($1, $2, $3, $4)`, event, db.now(), who, text)
-	if err != nil {
-		return err
-	}
-	return exec(ctx, tx, "remove what was done long ago", `DELETE FROM acts WHERE event = $1 AND seq <=
-		(SELECT seq FROM acts WHERE event = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2)`, event, mostActs)
+	_, err := run(ctx, tx, "store what was done to event "+event,
+		insert("acts", "event, at, who, text", event, db.now(), who, text),
+		do(`DELETE FROM acts WHERE event = $1 AND seq <=
+			(SELECT seq FROM acts WHERE event = $1 ORDER BY seq DESC LIMIT 1 OFFSET $2)`, event, mostActs))
+	return err
 }
 
 // Acts returns what was done to an event, the newest first, at most limit.

@@ -61,10 +61,11 @@ func (db *DB) Experiment(ctx context.Context, id string) (Experiment, error) {
 
 // AddExperiment adds an experiment unless there is one with this id.
 func (db *DB) AddExperiment(ctx context.Context, tx *sql.Tx, x Experiment) error {
-	return exec(ctx, tx, "store experiment "+x.Name, `INSERT INTO experiments (`+experimentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11, $12, $12) ON CONFLICT (id) DO NOTHING`,
-		x.ID, x.Name, x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.ToPool, max(x.Parts, 1),
-		cmp.Or(x.Project, access.Default), db.now())
+	now := db.now()
+	_, err := run(ctx, tx, "store experiment "+x.Name, insert("experiments", experimentColumns, x.ID, x.Name,
+		x.Owner, x.Bundle, x.Config, x.State, x.Priority, x.Target, x.ToPool, max(x.Parts, 1), false,
+		cmp.Or(x.Project, access.Default), now, now))
+	return err
 }
 
 // ErrMany is in the errors for a machine or a user with too many experiments that have not ended.
@@ -135,12 +136,11 @@ func (db *DB) PutShare(ctx context.Context, tx *sql.Tx, s Share) error {
 	if s.Status == "" {
 		s.Status = "{}"
 	}
-	return exec(ctx, tx, "store the share of experiment "+s.Experiment, `INSERT INTO shares (`+shareColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10) ON CONFLICT (experiment, machine) DO UPDATE SET
-		idx = excluded.idx, count = excluded.count, state = excluded.state, lease = excluded.lease,
-		status = excluded.status, request = excluded.request, missed = excluded.missed,
-		updated = excluded.updated`,
-		s.Experiment, s.Machine, s.Index, s.Count, s.State, s.Lease, s.Status, s.Request, s.Missed, db.now())
+	now := db.now()
+	_, err := run(ctx, tx, "store the share of experiment "+s.Experiment, put("shares", "experiment, machine",
+		shareColumns, "idx, count, state, lease, status, request, missed, updated", s.Experiment, s.Machine,
+		s.Index, s.Count, s.State, s.Lease, s.Status, s.Request, s.Missed, now, now))
+	return err
 }
 
 // PutDetails replaces the details of a share that is stored: JSON of api.Details.
@@ -214,12 +214,6 @@ func (db *DB) SetState(ctx context.Context, tx *sql.Tx, x Experiment) error {
 		`UPDATE experiments SET state = $2, held = $3, updated = $4 WHERE id = $1`, x.ID, x.State, x.Held, db.now())
 }
 
-// LockMachine returns a machine, and keeps others from changing it until the transaction ends.
-func (db *DB) LockMachine(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
-	return find[Machine](ctx, tx, "machine "+id,
-		`UPDATE machines SET last_seen = last_seen WHERE id = $1 RETURNING `+machineColumns, id)
-}
-
 // RunningOn returns the experiments of which a machine has a part that has not ended, the newest
 // part first.
 func (db *DB) RunningOn(ctx context.Context, machine string) ([]string, error) {
@@ -231,11 +225,6 @@ func (db *DB) RunningOn(ctx context.Context, machine string) ([]string, error) {
 // Busy returns the ids of the machines that have a part of an experiment that has not ended.
 func (db *DB) Busy(ctx context.Context) ([]string, error) {
 	return list[string](ctx, db.Read, `SELECT DISTINCT machine FROM shares WHERE state = 'running'`)
-}
-
-// MachineIn returns a machine as the transaction sees it.
-func (db *DB) MachineIn(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
-	return find[Machine](ctx, tx, "machine "+id, `SELECT `+machineColumns+` FROM machines WHERE id = $1`, id)
 }
 
 // Expect stores when a machine should have asked again; the zero time is never.
@@ -277,13 +266,12 @@ func (db *DB) Leased(ctx context.Context) ([]Share, error) {
 // Looked returns when a process of the hub has looked for overdue shares before, and stores that
 // one does now.
 func (db *DB) Looked(ctx context.Context, tx *sql.Tx) (before time.Time, err error) {
-	const what = "store when leases were looked at"
-	at, err := find[int64](ctx, tx, what, `SELECT COALESCE(MAX(at), 0) FROM looks WHERE id = 1`)
-	if err != nil {
-		return before, err
+	before, err = maybe[time.Time](ctx, tx, `SELECT at FROM looks WHERE id = 1`)
+	if err == nil {
+		_, err = run(ctx, tx, "store when leases were looked at",
+			put("looks", "id", "id, at", "at", 1, db.now()))
 	}
-	return stamped(at), exec(ctx, tx, what, `INSERT INTO looks (id, at) VALUES (1, $1)
-		ON CONFLICT (id) DO UPDATE SET at = excluded.at`, db.now())
+	return before, err
 }
 
 // Unfinished returns the ids of the experiments that have begun and not ended.

@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +20,8 @@ type Point struct {
 	Values          []float64 // one per execution
 }
 
+const pointColumns = `experiment, version, source, ord, key, machine, control, unit, vals, name`
+
 // Unreduced returns at most limit experiments that have ended, have records and were not reduced
 // since they changed last, the oldest first.
 func (db *DB) Unreduced(ctx context.Context, limit int) ([]Experiment, error) {
@@ -33,13 +34,11 @@ func (db *DB) Unreduced(ctx context.Context, limit int) ([]Experiment, error) {
 
 // PutPoints replaces what an experiment was reduced to. why is why it could not be; "" if it was.
 func (db *DB) PutPoints(ctx context.Context, tx *sql.Tx, x Experiment, points []Point, why string) error {
-	all := []statement{do(`INSERT INTO reduced (experiment, updated, error) VALUES ($1, $2, $3)
-		ON CONFLICT (experiment) DO UPDATE SET updated = excluded.updated, error = excluded.error`,
+	all := []statement{put("reduced", "experiment", "experiment, updated, error", "updated, error",
 		x.ID, x.Updated, why), do(`DELETE FROM points WHERE experiment = $1`, x.ID)}
 	for _, p := range points {
-		all = append(all, do(`INSERT INTO points (experiment, name, version, source, ord, key, machine,
-			control, unit, vals) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			x.ID, x.Series(), p.Version, p.Source, p.Order, p.Key, p.Machine, p.Control, p.Unit, p.Values))
+		all = append(all, insert("points", pointColumns, x.ID, p.Version, p.Source, p.Order, p.Key, p.Machine,
+			p.Control, p.Unit, p.Values, x.Series()))
 	}
 	if _, err := run(ctx, tx, "store the values of experiment "+x.ID, all...); err != nil {
 		return err
@@ -55,8 +54,8 @@ func (db *DB) Points(ctx context.Context, name string, limit int) (points []Poin
 		Bytes int
 	}
 	left, cut := limit, int64(-1) // order of the first version that is too much
-	for p, err := range rows[sized](ctx, db.Read, `SELECT experiment, version, source, ord, key, machine,
-		control, unit, vals, LENGTH(vals) FROM points WHERE name = $1
+	columns := strings.Replace(pointColumns, "name", "LENGTH(vals)", 1)
+	for p, err := range rows[sized](ctx, db.Read, `SELECT `+columns+` FROM points WHERE name = $1
 		ORDER BY ord DESC, experiment DESC, key DESC, machine DESC`, name) {
 		if err != nil {
 			return nil, err
@@ -86,13 +85,9 @@ func (db *DB) PutAnswer(ctx context.Context, tx *sql.Tx, experiment string, a An
 }
 
 // Answer returns what PutAnswer stored; it is empty if there is nothing.
-func (db *DB) Answer(ctx context.Context, experiment string) (a Answer, err error) {
-	a, err = first[Answer](ctx, db.Read, `SELECT answer, comparison, reduced.machines FROM reduced
+func (db *DB) Answer(ctx context.Context, experiment string) (Answer, error) {
+	return maybe[Answer](ctx, db.Read, `SELECT answer, comparison, reduced.machines FROM reduced
 		WHERE experiment = $1`, experiment)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return a, err
 }
 
 // EachAnswer calls do with the sentences of several experiments. It must not use the database.
@@ -175,9 +170,8 @@ func (db *DB) PutHistory(ctx context.Context, tx *sql.Tx, h History, series []Se
 			do(`DELETE FROM histories WHERE name = $1 AND changed = found`, h.Name))
 	}
 	for _, s := range series {
-		all = append(all, do(`INSERT INTO series (name, key, machine, versions, value, change, trend, doc)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`, s.Name, s.Key, s.Machine, s.Versions, s.Value,
-			math.Log(s.Change), s.Trend, s.Doc))
+		all = append(all, insert("series", "name, key, machine, versions, value, change, trend, doc", s.Name,
+			s.Key, s.Machine, s.Versions, s.Value, math.Log(s.Change), s.Trend, s.Doc))
 	}
 	_, err = run(ctx, tx, "store history "+h.Name, all...)
 	return err == nil, err
@@ -207,8 +201,8 @@ func (db *DB) States(ctx context.Context, machines []string, name string, from i
 func (db *DB) PutStates(ctx context.Context, tx *sql.Tx, name string, from int64, states []State) error {
 	all := []statement{do(`DELETE FROM states WHERE name = $1 AND at >= $2`, name, from)}
 	for _, s := range states {
-		all = append(all, do(`INSERT INTO states (machine, name, version, at, effects)
-			VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`, s.Machine, name, s.Version, s.At, s.Effects))
+		all = append(all, insert("states", "machine, name, version, at, effects", s.Machine, name, s.Version,
+			s.At, s.Effects))
 	}
 	_, err := run(ctx, tx, "store the states of machines in history "+name, all...)
 	return err

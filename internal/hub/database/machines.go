@@ -55,8 +55,14 @@ func (db *DB) Machine(ctx context.Context, idOrName string) (Machine, error) {
 		WHERE id = $1 OR name = $1 ORDER BY CASE WHEN id = $1 THEN 0 ELSE 1 END LIMIT 1`, idOrName)
 }
 
-// MachineNamed returns the machine with this name, and keeps others from changing it until the
+// LockMachine returns the machine with this id, and keeps others from changing it until the
 // transaction ends; the error wraps ErrMissing if there is none.
+func (db *DB) LockMachine(ctx context.Context, tx *sql.Tx, id string) (Machine, error) {
+	return find[Machine](ctx, tx, "machine "+id,
+		`UPDATE machines SET last_seen = last_seen WHERE id = $1 RETURNING `+machineColumns, id)
+}
+
+// MachineNamed is LockMachine for the machine with this name.
 func (db *DB) MachineNamed(ctx context.Context, tx *sql.Tx, name string) (Machine, error) {
 	return find[Machine](ctx, tx, "machine "+name,
 		`UPDATE machines SET last_seen = last_seen WHERE name = $1 RETURNING `+machineColumns, name)
@@ -94,8 +100,8 @@ func (db *DB) CheckNames(ctx context.Context, tx *sql.Tx, name, pool string) err
 
 // AddMachine adds a machine unless there is one of this name, and reports whether it did.
 func (db *DB) AddMachine(ctx context.Context, tx *sql.Tx, name string) (bool, error) {
-	n, err := run(ctx, tx, "store machine "+name, do(`INSERT INTO machines (id, name, joined)
-		VALUES ($1, $2, $3) ON CONFLICT (name) DO NOTHING`, access.NewID(), name, db.now()))
+	n, err := run(ctx, tx, "store machine "+name,
+		insert("machines", "id, name, joined", access.NewID(), name, db.now()))
 	return n > 0, err
 }
 

@@ -85,8 +85,7 @@ func (db *DB) SetProjects(ctx context.Context, tx *sql.Tx, user string, roles ma
 func (db *DB) SetPool(ctx context.Context, tx *sql.Tx, pool string, projects []string) error {
 	all := []statement{do(`DELETE FROM pools WHERE pool = $1`, pool)}
 	for _, project := range projects {
-		all = append(all, do(`INSERT INTO pools (pool, project) VALUES ($1, $2) ON CONFLICT DO NOTHING`, pool,
-			project))
+		all = append(all, insert("pools", "pool, project", pool, project))
 	}
 	_, err := run(ctx, tx, "store to whom pool "+pool+" is open", all...)
 	return err

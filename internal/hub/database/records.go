@@ -31,8 +31,7 @@ var ErrConflict = errors.New("another record was received before for this slot a
 // that the blob may have been removed since: the hub was suspended, or its clock was set.
 func (db *DB) AddBlob(ctx context.Context, tx *sql.Tx, hash string, size int64) error {
 	what := "store the row of blob " + hash
-	n, err := run(ctx, tx, what, do(`INSERT INTO blobs (hash, size, created) VALUES ($1, $2, $3)
-		ON CONFLICT (hash) DO NOTHING`, hash, size, db.now()))
+	n, err := run(ctx, tx, what, insert("blobs", "hash, size, created", hash, size, db.now()))
 	if err != nil {
 		return err
 	}
@@ -49,10 +48,9 @@ var ErrLate = errors.New("it was received too long ago, and may have been remove
 // AddRecord adds a record, and reports whether it is new. The error wraps ErrConflict if there is
 // another in its place.
 func (db *DB) AddRecord(ctx context.Context, tx *sql.Tx, r Record) (bool, error) {
-	n, err := run(ctx, tx, "store the row of a record", do(`INSERT INTO records
-		(experiment, machine, slot, attempt, blob, received) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (experiment, machine, slot, attempt) DO NOTHING`,
-		r.Experiment, r.Machine, r.Slot, r.Attempt, r.Blob, db.now()))
+	n, err := run(ctx, tx, "store the row of a record",
+		insert("records", "experiment, machine, slot, attempt, blob, received",
+			r.Experiment, r.Machine, r.Slot, r.Attempt, r.Blob, db.now()))
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
@@ -101,11 +99,10 @@ func Pack(to io.Writer) io.WriteCloser {
 // PutFile adds or replaces a file, whose contents Pack has packed: not in the transaction, for
 // which others may wait.
 func (db *DB) PutFile(ctx context.Context, tx *sql.Tx, f File, packed []byte) error {
-	return exec(ctx, tx, "store file "+f.Name, `INSERT INTO files
-		(experiment, machine, name, hash, content, received) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (experiment, machine, name) DO UPDATE SET
-		hash = excluded.hash, content = excluded.content, received = excluded.received`,
-		f.Experiment, f.Machine, f.Name, f.Hash, packed, db.now())
+	_, err := run(ctx, tx, "store file "+f.Name, put("files", "experiment, machine, name",
+		"experiment, machine, name, hash, content, received", "hash, content, received",
+		f.Experiment, f.Machine, f.Name, f.Hash, packed, db.now()))
+	return err
 }
 
 // Files returns the files of a machine's directory by name.
@@ -139,9 +136,9 @@ func (db *DB) FileContent(ctx context.Context, experiment, machine, name string,
 
 // PutBundle notes a bundle that the store has.
 func (db *DB) PutBundle(ctx context.Context, tx *sql.Tx, hash, owner, manifest string) error {
-	return exec(ctx, tx, "store the bundle "+hash, `INSERT INTO bundles (hash, owner, manifest, created)
-		VALUES ($1, $2, $3, $4) ON CONFLICT (hash, owner)
-		DO UPDATE SET created = excluded.created`, hash, owner, manifest, db.now())
+	_, err := run(ctx, tx, "store the bundle "+hash, put("bundles", "hash, owner",
+		"hash, owner, manifest, created", "created", hash, owner, manifest, db.now()))
+	return err
 }
 
 // UseBundle returns the manifest of a bundle that an experiment is to have, and keeps it from being
@@ -221,8 +218,7 @@ func (db *DB) Collect(ctx context.Context, before time.Time, limit int, remove f
 			}
 			if wrong := remove(name); wrong != nil {
 				failed = append(failed, wrong)
-				err = exec(ctx, tx, "note garbage", `INSERT INTO garbage (name, since) VALUES ($1, $2)`, name,
-					db.now())
+				_, err = run(ctx, tx, "note garbage", insert("garbage", "name, since", name, db.now()))
 			}
 		}
 		n = len(names) - len(failed)
@@ -269,8 +265,7 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 			AND NOT EXISTS (SELECT 1 FROM records o WHERE o.blob = r.blob AND o.experiment <> $1)
 			AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = r.blob)
 			ON CONFLICT (name) DO UPDATE SET since = excluded.since`), id, db.now()),
-		do(`INSERT INTO garbage (name, since) VALUES ($1, $2)
-			ON CONFLICT (name) DO UPDATE SET since = excluded.since`, tables(x), db.now()),
+		put("garbage", "name", "name, since", "since", tables(x), db.now()),
 		do(`DELETE FROM records WHERE experiment = $1`, id),
 		do(deleteUnreferenced),
 		do(`DELETE FROM files WHERE experiment = $1`, id),

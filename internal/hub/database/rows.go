@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -192,6 +193,15 @@ func first[T any](ctx context.Context, from querier, query string, args ...any) 
 	return none, sql.ErrNoRows
 }
 
+// maybe is first for a row that may be missing: then it is empty.
+func maybe[T any](ctx context.Context, from querier, query string, args ...any) (T, error) {
+	one, err := first[T](ctx, from, query, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return one, err
+}
+
 // find is first for a row that has a name: the error contains it, and wraps ErrMissing if there is
 // none.
 func find[T any](ctx context.Context, from querier, what, query string, args ...any) (T, error) {
@@ -218,6 +228,28 @@ type statement struct {
 
 // do returns a statement.
 func do(text string, args ...any) statement { return statement{text, args} }
+
+// insert adds a row with these columns, unless there is one: "a, b, c".
+func insert(table, columns string, args ...any) statement {
+	places := make([]string, len(args))
+	for i := range places {
+		places[i] = placeAt(i + 1)
+	}
+	return do("INSERT INTO "+table+" ("+columns+") VALUES ("+strings.Join(places, ", ")+
+		") ON CONFLICT DO NOTHING", args...)
+}
+
+// put is insert that changes these columns of the row with the same key, if there is one.
+func put(table, key, columns, changed string, args ...any) statement {
+	s := insert(table, columns, args...)
+	sets := strings.Split(changed, ", ")
+	for i, column := range sets {
+		sets[i] = column + " = excluded." + column
+	}
+	s.text = strings.TrimSuffix(s.text, "DO NOTHING") + "(" + key + ") DO UPDATE SET " +
+		strings.Join(sets, ", ")
+	return s
+}
 
 // run executes statements, until one fails; the error says what they are to do. n is the number of
 // rows that the last one has changed.

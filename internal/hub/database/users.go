@@ -90,8 +90,9 @@ func (db *DB) Permitted(ctx context.Context, who access.Identity, experiments ..
 
 // AddUser adds a user unless there is one of this name or subject.
 func (db *DB) AddUser(ctx context.Context, tx *sql.Tx, u User) error {
-	return exec(ctx, tx, "store user "+u.Name, `INSERT INTO users (name, role, subject, created)
-		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`, u.Name, u.Role, u.Subject, db.now())
+	_, err := run(ctx, tx, "store user "+u.Name,
+		insert("users", "name, role, subject, created", u.Name, u.Role, u.Subject, db.now()))
+	return err
 }
 
 // SetRole changes the role of a user; the caller has locked who may do what. The error wraps
@@ -142,11 +143,6 @@ func (db *DB) HasUsers(ctx context.Context, tx *sql.Tx) (bool, error) {
 	return n > 0, err
 }
 
-// UserNamed returns a user; the error wraps ErrMissing if there is none.
-func (db *DB) UserNamed(ctx context.Context, name string) (User, error) {
-	return userNamed(ctx, db.Read, name)
-}
-
 func userNamed(ctx context.Context, from querier, name string) (User, error) {
 	return find[User](ctx, from, "user "+name,
 		`SELECT name, role, subject, created, projects FROM users WHERE name = $1`, name)
@@ -172,11 +168,11 @@ type Token struct {
 // AddToken makes a token, stores its hash, and returns it.
 func (db *DB) AddToken(ctx context.Context, tx *sql.Tx, t Token) (string, error) {
 	token := access.NewToken()
-	return token, exec(ctx, tx, "store a token", `INSERT INTO tokens
-		(hash, role, owner, label, parent, created, expires, bound, maker)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		access.Hash(token), t.Role, t.Owner, t.Label, sql.NullString{String: t.Parent, Valid: t.Parent != ""},
-		db.now(), t.Expires, t.Bound, t.Maker)
+	parent := sql.NullString{String: t.Parent, Valid: t.Parent != ""}
+	_, err := run(ctx, tx, "store a token", insert("tokens",
+		"hash, role, owner, label, parent, created, expires, bound, maker", access.Hash(token), t.Role,
+		t.Owner, t.Label, parent, db.now(), t.Expires, t.Bound, t.Maker))
+	return token, err
 }
 
 // mostSessions is how many a token, or a user who logs in otherwise, has at the same time.

@@ -54,7 +54,7 @@ func TestGovern(t *testing.T) {
 			"remove": func(tx *sql.Tx) error { return db.RemoveUser(t.Context(), tx, "ada") },
 		} {
 			must.Fail(t, db.Update(t.Context(), do), database.ErrLastAdmin, name, "the last admin")
-			u, err := db.UserNamed(t.Context(), "ada")
+			u, err := db.FindUser(t.Context(), "ada", "")
 			must.Be(t, err == nil && u.Role == access.Admin, name, u, err)
 		}
 	})

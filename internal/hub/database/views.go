@@ -51,11 +51,10 @@ func (db *DB) ContentVersion(ctx context.Context, experiment string) (string, er
 
 // Active returns the experiments that run or wait, those that run first, the others in the order in
 // which they are served.
-func (db *DB) Active(ctx context.Context, skip, limit int) ([]Experiment, error) {
+func (db *DB) Active(ctx context.Context, limit int) ([]Experiment, error) {
 	return list[Experiment](ctx, db.Read, `SELECT `+experimentColumns+` FROM experiments
 		WHERE state IN ('running', 'queued')
-		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, priority DESC, created, id LIMIT $1 OFFSET $2`,
-		limit, skip)
+		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, priority DESC, created, id LIMIT $1`, limit)
 }
 
 // ExperimentsBefore returns at most limit experiments, the newest first: those that were created
@@ -136,12 +135,8 @@ func (db *DB) Newest(ctx context.Context, machine string) (newest, running Share
 // NewestFile returns the file of this name that a machine sent last; without a hash if there is
 // none.
 func (db *DB) NewestFile(ctx context.Context, machine, name string) (File, error) {
-	f, err := first[File](ctx, db.Read, `SELECT experiment, machine, name, hash, received FROM files
+	return maybe[File](ctx, db.Read, `SELECT experiment, machine, name, hash, received FROM files
 		WHERE machine = $1 AND name = $2 ORDER BY received DESC, experiment LIMIT 1`, machine, name)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return f, err
 }
 
 // SetPriority changes the priority of an experiment.
@@ -170,7 +165,6 @@ type Alert struct {
 	Machine, Experiment string // ids; "" none
 	Text                string // untrusted
 	State               string // open, closed
-	Owner               string // of the experiment, "" none; not stored with it
 	Muted               time.Time
 	Created, Closed     time.Time
 }
@@ -193,24 +187,17 @@ func (db *DB) Raise(ctx context.Context, tx *sql.Tx, a Alert) (bool, error) {
 }
 
 // Alerts returns at most limit alerts after those that are skipped, open ones first, then the
-// newest; those of one experiment unless it is "".
-func (db *DB) Alerts(ctx context.Context, experiment string, skip, limit int) ([]Alert, error) {
-	return list[Alert](ctx, db.Read, `SELECT `+alertColumns+` WHERE $1 = '' OR a.experiment = $1
-		ORDER BY CASE a.state WHEN 'open' THEN 0 ELSE 1 END, a.created DESC, a.id LIMIT $2 OFFSET $3`,
-		experiment, limit, skip)
+// newest.
+func (db *DB) Alerts(ctx context.Context, skip, limit int) ([]Alert, error) {
+	return list[Alert](ctx, db.Read, `SELECT `+alertColumns+` FROM alerts ORDER BY
+		CASE state WHEN 'open' THEN 0 ELSE 1 END, created DESC, id LIMIT $1 OFFSET $2`, limit, skip)
 }
 
-const alertColumns = `a.id, a.kind, a.subject, a.machine, a.experiment, a.text, a.state,
-	COALESCE(x.owner, ''), a.muted, a.created, a.closed FROM alerts a LEFT JOIN experiments x ON x.id = a.experiment`
+const alertColumns = `id, kind, subject, machine, experiment, text, state, muted, created, closed`
 
 // Alert returns an alert; the error wraps ErrMissing if there is none.
 func (db *DB) Alert(ctx context.Context, tx *sql.Tx, id string) (Alert, error) {
-	return find[Alert](ctx, tx, "alert "+id, `SELECT `+alertColumns+` WHERE a.id = $1`, id)
-}
-
-// OpenAlerts counts the alerts that are open and not muted.
-func (db *DB) OpenAlerts(ctx context.Context) (int, error) {
-	return first[int](ctx, db.Read, `SELECT COUNT(*) FROM alerts WHERE state = 'open' AND muted <= $1`, db.now())
+	return find[Alert](ctx, tx, "alert "+id, `SELECT `+alertColumns+` FROM alerts WHERE id = $1`, id)
 }
 
 // MuteAlert mutes an alert until a time; the zero time ends that.

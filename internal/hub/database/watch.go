@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -41,7 +40,7 @@ const (
 	RunEnded     = "ended"
 )
 
-const runColumns = `seq, id, schedule, cause, revision, base, change, asked, words, state, verdict, text,
+const runColumns = `id, schedule, cause, revision, base, change, asked, words, state, verdict, text,
 	created, updated, machine`
 
 // Watched is how far a repository was looked at.
@@ -52,34 +51,26 @@ type Watched struct {
 
 // Watched returns how far a schedule has looked at its repository.
 func (db *DB) Watched(ctx context.Context, schedule string) (Watched, error) {
-	w, err := first[Watched](ctx, db.Read, `SELECT head, night FROM watched WHERE schedule = $1`, schedule)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return w, err
+	return maybe[Watched](ctx, db.Read, `SELECT head, night FROM watched WHERE schedule = $1`, schedule)
 }
 
 // SetWatched stores how far a schedule has looked at its repository. Runs that were refused a month
 // ago are forgotten.
 func (db *DB) SetWatched(ctx context.Context, tx *sql.Tx, schedule string, w Watched) error {
 	const month = 30 * 24 * time.Hour
-	err := exec(ctx, tx, "forget what was refused", `DELETE FROM runs WHERE schedule = $1
-		AND verdict = 'refused' AND updated < $2`, schedule, db.now().Add(-month))
-	if err != nil {
-		return err
-	}
-	return exec(ctx, tx, "store how far a repository was looked at", `INSERT INTO watched (schedule, head, night)
-		VALUES ($1, $2, $3) ON CONFLICT (schedule) DO UPDATE SET head = excluded.head, night = excluded.night`,
-		schedule, w.Head, w.Night)
+	_, err := run(ctx, tx, "store how far a repository was looked at",
+		do(`DELETE FROM runs WHERE schedule = $1 AND verdict = 'refused' AND updated < $2`, schedule,
+			db.now().Add(-month)),
+		put("watched", "schedule", "schedule, head, night", "head, night", schedule, w.Head, w.Night))
+	return err
 }
 
 // AddRun adds a run unless there is one of this schedule and cause.
 func (db *DB) AddRun(ctx context.Context, tx *sql.Tx, r Run) error {
-	return exec(ctx, tx, "store a run", `INSERT INTO runs (id, schedule, cause, revision, base, change, asked,
-		words, state, verdict, text, created, updated, machine)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $13) ON CONFLICT DO NOTHING`, r.ID,
-		r.Schedule, r.Cause, r.Revision, r.Base, r.Change, r.Asked, r.Words, r.State, r.Verdict, r.Text,
-		db.now(), r.Machine)
+	now := db.now()
+	_, err := run(ctx, tx, "store a run", insert("runs", runColumns, r.ID, r.Schedule, r.Cause, r.Revision,
+		r.Base, r.Change, r.Asked, r.Words, r.State, r.Verdict, r.Text, now, now, r.Machine))
+	return err
 }
 
 // SetRun stores a run if its state is still before; else the error wraps ErrMissing. What is to be
@@ -90,8 +81,7 @@ func (db *DB) SetRun(ctx context.Context, tx *sql.Tx, r Run, before string, tell
 		r.Verdict, r.Text, db.now())
 	for _, kind := range tell {
 		if err == nil {
-			err = exec(ctx, tx, "store what is to be told", `INSERT INTO outbox (run, kind) VALUES ($1, $2)
-				ON CONFLICT DO NOTHING`, r.ID, kind)
+			_, err = run(ctx, tx, "store what is to be told", insert("outbox", "run, kind", r.ID, kind))
 		}
 	}
 	return err
@@ -99,49 +89,42 @@ func (db *DB) SetRun(ctx context.Context, tx *sql.Tx, r Run, before string, tell
 
 // Run returns a run; the error wraps ErrMissing if there is none.
 func (db *DB) Run(ctx context.Context, id string) (Run, error) {
-	return find[Run](ctx, db.Read, "run "+id, `SELECT `+runColumns+` FROM runs WHERE id = $1`, id)
+	return find[Run](ctx, db.Read, "run "+id, `SELECT seq, `+runColumns+` FROM runs WHERE id = $1`, id)
 }
 
 // RunsOf returns the runs of a schedule whose cause begins with some words, the oldest first.
 // tx may be nil.
 func (db *DB) RunsOf(ctx context.Context, tx *sql.Tx, schedule string, words ...any) ([]Run, error) {
 	cause := RunCause(words...) + " "
-	return list[Run](ctx, db.in(tx), `SELECT `+runColumns+` FROM runs WHERE schedule = $1
+	return list[Run](ctx, db.in(tx), `SELECT seq, `+runColumns+` FROM runs WHERE schedule = $1
 		AND SUBSTR(cause, 1, $2) = $3 ORDER BY seq`, schedule, len(cause), cause)
 }
 
 // Runs returns at most limit runs, the newest first; those of one schedule unless it is "".
 func (db *DB) Runs(ctx context.Context, schedule string, skip, limit int) ([]Run, error) {
-	return list[Run](ctx, db.Read, `SELECT `+runColumns+` FROM runs WHERE $1 = '' OR schedule = $1
+	return list[Run](ctx, db.Read, `SELECT seq, `+runColumns+` FROM runs WHERE $1 = '' OR schedule = $1
 		ORDER BY seq DESC LIMIT $2 OFFSET $3`, schedule, limit, skip)
 }
 
 // OpenRuns returns the runs of a schedule that have not ended, the oldest first.
 func (db *DB) OpenRuns(ctx context.Context, schedule string) ([]Run, error) {
-	return list[Run](ctx, db.Read, `SELECT `+runColumns+` FROM runs
+	return list[Run](ctx, db.Read, `SELECT seq, `+runColumns+` FROM runs
 		WHERE schedule = $1 AND state <> 'ended' ORDER BY seq`, schedule)
 }
 
 // LastMeasured returns the revision of a schedule's branch that was measured last; "": none.
 func (db *DB) LastMeasured(ctx context.Context, schedule string) (string, error) {
-	revision, err := first[string](ctx, db.Read, `SELECT revision FROM runs WHERE schedule = $1
+	return maybe[string](ctx, db.Read, `SELECT revision FROM runs WHERE schedule = $1
 		AND change = 0 AND machine = '' AND state = 'ended' AND verdict IN ('first', 'worse', 'better', 'same', 'unclear')
 		ORDER BY seq DESC LIMIT 1`, schedule)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return revision, err
 }
 
 // Artifact returns the blob that a build has made of a revision; "": there is none. It counts as
 // used now.
 func (db *DB) Artifact(ctx context.Context, schedule, revision string) (hash string, err error) {
 	return hash, db.Update(ctx, func(tx *sql.Tx) error {
-		hash, err = first[string](ctx, tx, `UPDATE artifacts SET used = $3 WHERE schedule = $1
+		hash, err = maybe[string](ctx, tx, `UPDATE artifacts SET used = $3 WHERE schedule = $1
 			AND revision = $2 RETURNING hash`, schedule, revision, db.now())
-		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
-		}
 		return err
 	})
 }
@@ -151,15 +134,16 @@ func (db *DB) Artifact(ctx context.Context, schedule, revision string) (hash str
 func (db *DB) PutArtifact(ctx context.Context, schedule, revision, hash string, size int64, keep int) error {
 	const old = `schedule = $1 AND revision NOT IN (SELECT revision FROM artifacts WHERE schedule = $1
 		ORDER BY used DESC, revision LIMIT $2)`
+	now := db.now()
 	return db.Update(ctx, func(tx *sql.Tx) error {
 		if err := db.AddBlob(ctx, tx, hash, size); err != nil {
 			return err
 		}
 		_, err := run(ctx, tx, "store what was built of "+revision,
-			do(`INSERT INTO artifacts (schedule, revision, hash, created, used) VALUES ($1, $2, $3, $4, $4)
-				ON CONFLICT (schedule, revision) DO NOTHING`, schedule, revision, hash, db.now()),
+			insert("artifacts", "schedule, revision, hash, created, used", schedule, revision, hash, now,
+				now),
 			do(db.cast(`INSERT INTO garbage (name, since) SELECT DISTINCT hash, $3::BIGINT FROM artifacts
-				WHERE `+old+` ON CONFLICT (name) DO UPDATE SET since = excluded.since`), schedule, keep, db.now()),
+				WHERE `+old+` ON CONFLICT (name) DO UPDATE SET since = excluded.since`), schedule, keep, now),
 			do(`DELETE FROM artifacts WHERE `+old, schedule, keep),
 			do(deleteUnreferenced))
 		return err
@@ -197,8 +181,8 @@ func (db *DB) Take(ctx context.Context, schedules []string, lease time.Duration)
 		if err != nil {
 			return err
 		}
-		t, err = find[Telling](ctx, tx, "what is to be told", `SELECT o.seq, o.kind, o.tries, r.seq, r.id, r.schedule,
-			r.cause, r.revision, r.base, r.change, r.asked, r.words, r.state, r.verdict, r.text, r.created, r.updated, r.machine
+		columns := "r.seq, r." + strings.Join(strings.Fields(runColumns), " r.")
+		t, err = find[Telling](ctx, tx, "what is to be told", `SELECT o.seq, o.kind, o.tries, `+columns+`
 			FROM outbox o JOIN runs r ON r.id = o.run WHERE o.seq = $1`, seq)
 		return err
 	})

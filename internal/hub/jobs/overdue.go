@@ -37,7 +37,7 @@ func (q Queue) missed(ctx context.Context, late database.Share, c Config, insert
 		if err != nil || share.State != database.Running || share.Lease.After(q.DB.Now()) {
 			return err // it has reported in the meantime
 		}
-		m, err := q.DB.MachineIn(ctx, tx, share.Machine)
+		m, err := q.DB.Machine(ctx, share.Machine)
 		if err != nil {
 			return err
 		}

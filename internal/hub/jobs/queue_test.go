@@ -238,10 +238,10 @@ func testAlertOfSilence(t *testing.T, at string) {
 	}
 	for i, want := range []int{1, 1, 0} {
 		b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})
-		n, err := b.DB.OpenAlerts(t.Context())
-		must.Be(t, n == 0 && err == nil, n, "alerts of a machine that reports", err)
+		alerts, err := b.DB.Alerts(t.Context(), 0, 10)
+		must.Be(t, err == nil && (len(alerts) == 0 || alerts[0].State == "closed"), alerts, err)
 		silent(want)
-		alerts, err := b.DB.Alerts(t.Context(), id, 0, 10)
+		alerts, err = b.DB.Alerts(t.Context(), 0, 10)
 		must.Need(t, err == nil && len(alerts) == i+1 && alerts[0].State == "open" &&
 			alerts[0].Subject == "lab1", alerts, err)
 		if i == 1 {

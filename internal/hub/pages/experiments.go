@@ -192,7 +192,7 @@ func (p *Pages) runs(r *http.Request, f Frame) (any, error) {
 // have all of it.
 func (p *Pages) inTurn(r *http.Request) ([]database.Experiment, error) {
 	const most = 10000
-	list, err := p.db.Active(r.Context(), 0, most)
+	list, err := p.db.Active(r.Context(), most)
 	if err != nil {
 		return nil, err
 	}
@@ -405,7 +405,7 @@ func (p *Pages) alerts(r *http.Request, _ Frame) (any, error) {
 
 // alertList returns the newest alerts of machines, those that are open first.
 func (p *Pages) alertList(r *http.Request, skip, most int) ([]Alert, error) {
-	list, err := p.db.Alerts(r.Context(), "", skip, most)
+	list, err := p.db.Alerts(r.Context(), skip, most)
 	alerts := []Alert{}
 	for _, a := range list {
 		one := Alert{ID: a.ID, Raised: a.Created, State: State{a.State, "bad"},

@@ -38,7 +38,7 @@ func (p *Pages) front(r *http.Request, f Frame) (any, error) {
 		return nil, err
 	}
 	page.Events = events
-	active, err := p.db.Active(r.Context(), 0, mostOnFront)
+	active, err := p.db.Active(r.Context(), mostOnFront)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func testMute(t *testing.T, h *testHub) {
 			Machine: h.machine, Experiment: "e1"})
 		return err
 	})
-	alerts, err := h.db.Alerts(t.Context(), "", 0, 10)
+	alerts, err := h.db.Alerts(t.Context(), 0, 10)
 	must.Need(t, err == nil && len(alerts) == 1, alerts, err)
 	for _, who := range []access.Identity{anna, {Name: "anna", Role: access.Reader},
 		{Role: access.User}, boss} {

@@ -119,7 +119,7 @@ func TestOIDC(t *testing.T) {
 	if code, text := get(browser, "/login/oidc"); code != 200 || !strings.Contains(text, "ada") {
 		t.Errorf("%d: the page after log-in does not name the user", code)
 	}
-	user, err := h.DB.UserNamed(t.Context(), "ada")
+	user, err := h.DB.FindUser(t.Context(), "ada", "")
 	must.Be(t, err == nil && user.Role == access.User && user.Subject == p.URL+" 17", user, err)
 	code, _ := get(&http.Client{}, "/login/oidc/callback?code=c&state=x")
 	must.Equal(t, code, 400, "a log-in that another browser began: status", "want 400")
@@ -161,7 +161,7 @@ func TestProxy(t *testing.T) {
 	}
 	must.Equal(t, ask("../x"), 403, "a name that is a path", "want 403")
 	for name, want := range map[string]access.Role{"boss": access.Admin, "new": access.Reader} {
-		user, err := h.DB.UserNamed(t.Context(), name)
+		user, err := h.DB.FindUser(t.Context(), name, "")
 		must.Be(t, err == nil && user.Role == want, user, err)
 	}
 }

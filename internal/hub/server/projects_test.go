@@ -107,7 +107,7 @@ func testProjects(t *testing.T, at string) {
 	}))
 	queued := must.Get(bea.Submit(t.Context(),
 		api.Submission{Bundle: bundle, Target: "vault", Machines: 1}))(t)
-	alerts := must.Get(h.DB.Alerts(t.Context(), "", 0, 1))(t)
+	alerts := must.Get(h.DB.Alerts(t.Context(), 0, 1))(t)
 	mine := see(bea)
 	must.Contain(t, mine["/api/v1/queue"].text, queued)
 	for _, path := range []string{"experiments", "events", "history", "queue", "runs", "machines", "now",

@@ -221,7 +221,7 @@ func testTokensBounded(t *testing.T, at string) {
 		return nil
 	}))
 	code, _, text := send(t, ann, "/tokens", url.Values{"label": {"x"}, "role": {"reader"}})
-	must.Be(t, code == http.StatusConflict && strings.Contains(text, "Revoke"), "one more", code)
+	must.Be(t, code == http.StatusConflict && strings.Contains(text, "revoke"), "one more", code)
 	seen, pages := map[string]int{}, 0
 	for path := "/tokens"; path != ""; pages++ {
 		_, _, page := send(t, admin, path, nil)
