@@ -22,7 +22,7 @@
 // Each control declares itself in a Descriptor in its own file; list.go lists them in the order of
 // work. The configuration's parser, `krunctl check` and the documentation are derived from the
 // descriptors. Start at Linux (list.go), then CheckAll and ApplyAll in apply.go. To add a control,
-// write x.go with its descriptor and x_test.go, add a line to the list, and run `make generate`.
+// write x.go with its descriptor and its test, add a line to the list, and run `make generate`.
 package control
 
 import (

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	libkrun "krund/cgo"
 	"krund/internal/machine/sysroot"
@@ -175,4 +179,156 @@ func TestOrder(t *testing.T) {
 	must.Contain(t, r.String(), "no such source", r)
 	_, r = s.choose(t.Context(), root, Want{Sources: []string{MSR}, Scope: Task})
 	must.Contain(t, r.String(), "registers belong to cores", r)
+}
+
+func mayLook(*os.File) error { return nil }
+
+func TestSelf(t *testing.T) {
+	k := newKernel(t)
+	c, r := system{open: k.openEvent, look: mayLook}.choose(t.Context(), xeon.root(t),
+		Want{Sources: []string{RDPMC, None}, Scope: Task})
+	must.Need(t, c != nil && c.Source() == RDPMC, r)
+	must.Be(t, names(c) == "cycles" && len(c.Files()) == 1 && k.left() == 0, "columns", names(c),
+		len(c.Files()), "files", k.left(), "events left open here")
+	must.Be(t, k.calls[0] == (call{"cycles", hardwareCycles, -1, true, false}) && len(k.calls) == 1, "calls",
+		k.calls)
+	self := c.Self()
+	must.Be(t, len(self) == 1 && self[0] == (Self{File: 0, Type: typeHardware, Config: hardwareCycles}),
+		"the measured process is to open", self)
+	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 4)
+	must.Be(t, err == nil && len(spec.Groups) == 1 && spec.Groups[0].Source == libkrun.SourceSelf &&
+		spec.Groups[0].FD == 4 && spec.Columns[0].Core == libkrun.NoCore, "plan", spec, err)
+	b := must.Get(libkrun.Create(spec))(t)
+	must.Do(t, errors.Join(b.Close(), c.Close()))
+}
+
+func TestSelfRefused(t *testing.T) {
+	no := errors.New("the kernel does not allow RDPMC")
+	for _, test := range []struct {
+		name     string
+		machine  tree
+		scope    string
+		refuse   map[string]string
+		hardware int
+		look     error
+		why      string
+	}{
+		{"cores", xeon, PerCore, nil, 0, nil, `set scope = "task", or use perf`},
+		{"execution", xeon, Execution, nil, 0, nil, `set scope = "task", or use perf`},
+		{"switched off", xeon.and(tree{devices + "/cpu/rdpmc": "0\n"}), Task, nil, 0, nil,
+			"write 1 to /sys/bus/event_source/devices/cpu/rdpmc"},
+		{"hybrid", hybrid, Task, nil, 0, nil, "cores of several kinds"},
+		{"virtual machine without PMU", xeon, Task, map[string]string{"cycles": "enoent"}, 0, nil,
+			"the hypervisor that shows it, has no such counter"},
+		{"no right", xeon, Task, map[string]string{"cycles": "eacces"}, 0, nil, "run krund as root"},
+		{"no place", xeon.and(tree{"/proc/sys/kernel/nmi_watchdog": "1\n"}), Task, nil, -1, nil,
+			"kernel.nmi_watchdog = 0"},
+		{"not allowed", xeon, Task, nil, 0, no, "the kernel does not allow RDPMC: use perf"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newKernel(t)
+			k.hardware = test.hardware
+			for name, err := range test.refuse {
+				k.refuse[name] = errRefused[err]
+			}
+			s := system{open: k.openEvent, look: func(*os.File) error { return test.look }}
+			c, r := s.choose(t.Context(), test.machine.root(t),
+				Want{Sources: []string{RDPMC, None}, Scope: test.scope})
+			f := r.Findings[0]
+			must.Be(t, c != nil && c.Source() == None && !f.Available && strings.Contains(f.Why, test.why) &&
+				f.Columns == nil, r, "want", test.why)
+			must.Equal(t, k.left(), 0, "an event is still open")
+		})
+	}
+}
+
+// TestLookMapped: on this machine it works or returns the reason; a file that is no event has no
+// page.
+func TestLookMapped(t *testing.T) {
+	null := must.Get(os.Open(os.DevNull))(t)
+	defer null.Close()
+	must.Refuse(t, lookMapped(null), "", "/dev/null is an event")
+	for _, f := range Probe(t.Context(), sysroot.New("/"), Want{Sources: []string{RDPMC}, Scope: Task}) {
+		must.Be(t, f.Available != (f.Columns == nil) && f.Why != "", f)
+		t.Log(f)
+	}
+}
+
+// fakeCore is a core that runs at hz while its MPERF counts at base, and the clock.
+type fakeCore struct {
+	now      time.Time
+	hz, base float64
+	bound    int
+	fail     error
+	halted   bool
+}
+
+func (f *fakeCore) Now() time.Time                             { return f.now }
+func (f *fakeCore) Sleep(context.Context, time.Duration) error { return nil }
+func (f *fakeCore) Close() error                               { return nil }
+func (f *fakeCore) read() (aperf, mperf uint64, err error) {
+	if f.halted {
+		return 1, 1, f.fail
+	}
+	seconds := f.now.Sub(time.Unix(0, 0)).Seconds()
+	return uint64(f.hz * seconds), uint64(f.base * seconds), f.fail
+}
+
+func (f *fakeCore) meter() speedometer {
+	return speedometer{
+		clock: f, open: func(int) (coreCounter, error) { return f, nil },
+		bind: func(core int) (func(), error) {
+			f.bound++
+			return func() { f.bound-- }, nil
+		},
+		work: func() { f.now = f.now.Add(100 * time.Microsecond) },
+	}
+}
+
+// TestMeasureSpeeds: an efficient core held at 2.4 GHz, whose MPERF counts at 3.187 GHz, as a
+// Core i9-12900 has it (Linux 6.12, drivers/cpufreq/intel_pstate.c:949-953): APERF/MPERF is 0.753.
+func TestMeasureSpeeds(t *testing.T) {
+	f := &fakeCore{now: time.Unix(1, 0), hz: 2.4e9, base: 3.187e9}
+	list, err := f.meter().all(t.Context(), []int{4, 5})
+	must.Need(t, err == nil && len(list) == 2 && list[1].Core == 5 && f.bound == 0, list, err, f.bound,
+		"bound")
+	for _, s := range list {
+		must.Be(t, math.Abs(s.MPERF/3.187e9-1) <= 1e-3 && math.Abs(s.MHz()/2400-1) <= 1e-3 &&
+			math.Abs(s.APERF/s.MPERF-0.753) <= 1e-3, s)
+	}
+	elapsed := f.now.Sub(time.Unix(1, 0))
+	must.Be(t, elapsed <= 2*(speedSettle+speedWindow)+time.Millisecond, "two cores took", elapsed)
+	f.halted = true
+	list, err = f.meter().all(t.Context(), []int{0})
+	must.Be(t, err != nil, "counters that stand still", list)
+	f.halted, f.fail = false, errors.New("gone")
+	_, err = f.meter().all(t.Context(), []int{0})
+	must.Be(t, errors.Is(err, f.fail) && f.bound == 0, err, f.bound, "bound")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	must.Refused(f.meter().all(ended, []int{0}))(t, "", "measured after the end")
+}
+
+// TestOpenCore: without perf's events the registers are read, and without those it is an error.
+func TestOpenCore(t *testing.T) {
+	dir := t.TempDir()
+	root := sysroot.New(dir)
+	refuse := func(event, eventOptions) (*os.File, error) { return nil, os.ErrPermission }
+	must.Refused(openCore(root, refuse, 2))(t, "", "opened nothing")
+	name := filepath.Join(dir, "dev/cpu/2/msr")
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	data := append(make([]byte, regMPERF), 7, 0, 0, 0, 0, 0, 0, 0, 0) // the file's bytes overlap
+	must.Do(t, os.WriteFile(name, data, 0o600))
+	c := must.Get(openCore(root, refuse, 2))(t)
+	_, mperf, err := c.read()
+	must.Be(t, err == nil && mperf == 7, "MPERF", mperf, err)
+}
+
+// TestLiveSpeed measures this machine's first core.
+func TestLiveSpeed(t *testing.T) {
+	list, err := MeasureSpeeds(t.Context(), sysroot.New("/"), sysroot.RealClock{}, []int{0})
+	if err != nil {
+		t.Skip(err)
+	}
+	must.Be(t, list[0].MPERF >= 100e6 && list[0].APERF >= 100e6, list)
 }

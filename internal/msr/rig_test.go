@@ -4,9 +4,11 @@ package msr
 
 import (
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
+	libkrun "krund/cgo"
 	"krund/rig"
 	"krund/rig/must"
 )
@@ -43,5 +45,22 @@ func TestInMachine(t *testing.T) {
 				t.Errorf("an unprivileged user can open the device: %s", out)
 			}
 		})
+	}
+}
+
+// duplicate returns another descriptor of a file.
+func duplicate(t testing.TB, f *os.File) int {
+	t.Helper()
+	fd := must.Get(syscall.Dup(int(f.Fd())))(t)
+	return fd
+}
+
+// keepFiles plans duplicates of the groups' files, because libkrun closes what it is given.
+func keepFiles(t testing.TB, groups []libkrun.Group) {
+	t.Helper()
+	for i, g := range groups {
+		if g.File != nil {
+			groups[i].FD = duplicate(t, g.File)
+		}
 	}
 }

@@ -3,6 +3,9 @@ package command
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -117,4 +120,89 @@ func TestRunAndTheGroup(t *testing.T) {
 		_, err = unix.Poll([]unix.PollFd{{Fd: int32(reader)}}, -1)
 		must.Be(t, err == nil || errors.Is(err, unix.EINTR), err)
 	}
+}
+
+// TestProgramThatStartsAService: rcctl ends when the service has begun, which may continue to write
+// to where rcctl wrote. That is no failure, and no reason to wait for the service or to end it.
+func TestProgramThatStartsAService(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(dir, "starts"), []byte("#!/bin/sh\nsleep 5 &\necho started\n"),
+		0o755))
+	// the first is no directory
+	p := System{Dirs: []string{filepath.Join(dir, "starts"), dir, "/usr/bin", "/bin"}}
+	out, err := p.Output(t.Context(), "starts")
+	must.Be(t, err == nil && string(out) == "started\n", string(out), err)
+	_, err = p.Output(t.Context(), "none")
+	must.Be(t, err != nil && !errors.Is(err, exec.ErrNotFound), err, "a directory could not be looked into")
+}
+
+func TestSystem(t *testing.T) {
+	dir := t.TempDir()
+	script := func(name, text string, mode os.FileMode) {
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text), mode))
+	}
+	script("good", "echo \"$1 $LC_ALL $HOME\"", 0o755)
+	script("bad", "echo one >&2; echo two >&2; exit 3", 0o755)
+	script("hangs", "sleep 3600 & wait", 0o755)
+	script("plain", "echo", 0o644)
+	p := System{Dirs: []string{dir, "/usr/bin", "/bin"}, Timeout: 5 * time.Minute}
+	out, err := p.Output(t.Context(), "good", "a b")
+	must.Be(t, err == nil && string(out) == "a b C \n", string(out), err)
+	_, err = p.Output(t.Context(), "bad")
+	must.Be(t, err != nil && err.Error() == "run bad: exit status 3: two", err)
+	for _, name := range []string{"none", "plain"} {
+		_, err := p.Output(t.Context(), name)
+		must.Fail(t, err, exec.ErrNotFound, name)
+	}
+	p.Timeout = 50 * time.Millisecond
+	must.Refused(p.Output(t.Context(), "hangs"))(t, "deadline")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	must.Refused(p.Output(ended, "good"))(t, "", "ran with an ended context")
+}
+
+func set(t *testing.T) (Hooks, string) {
+	t.Helper()
+	return Hooks{Log: slog.New(slog.DiscardHandler)}, filepath.Join(t.TempDir(), "trace")
+}
+
+func trace(word, file string) []string { return []string{"sh", "-c", "echo " + word + " >>" + file} }
+
+func TestBeforeStopsAtTheFirstFailure(t *testing.T) {
+	s, file := set(t)
+	s.BeforeArgv = [][]string{trace("one", file), {"sh", "-c", "echo no network; exit 4"},
+		trace("three", file)}
+	err := s.Before(t.Context(), nil)
+	must.Be(t, err != nil && strings.Contains(err.Error(), "hook 2 before") &&
+		strings.Contains(err.Error(), "no network"), err, "want one that names hook 2 and its last line")
+	got, _ := os.ReadFile(file)
+	must.Equal(t, string(got), "one\n", "ran", got, "want only the first")
+}
+
+func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
+	s, file := set(t)
+	s.AfterArgv = [][]string{{"false"}, trace("two", file), {"/nowhere/program"}, trace("four", file)}
+	err := s.After(t.Context(), nil)
+	must.Be(t, err != nil && strings.Contains(err.Error(), "hook 1 after") &&
+		strings.Contains(err.Error(), "hook 3 after"), err, "want hooks 1 and 3")
+	got, _ := os.ReadFile(file)
+	must.Equal(t, string(got), "two\nfour\n", "ran", got, "want both good ones")
+}
+
+func TestNoHooks(t *testing.T) {
+	s, _ := set(t)
+	must.Do(t, s.Before(t.Context(), nil))
+	must.Do(t, s.After(t.Context(), nil))
+}
+
+func TestTheEnvironmentIsFixed(t *testing.T) {
+	t.Setenv("KRUND_STRAY", "from the shell that started krund")
+	s, file := set(t)
+	s.Environ = []string{"PATH=/usr/bin:/bin", "LANG=C.UTF-8"}
+	s.BeforeArgv = [][]string{{"/bin/sh", "-c", "/usr/bin/env >" + file}}
+	must.Do(t, s.Before(t.Context(), nil))
+	got, _ := os.ReadFile(file)
+	must.Be(t, strings.Contains(string(got), "PATH=/usr/bin:/bin\n") &&
+		!strings.Contains(string(got), "KRUND_STRAY"), "a hook saw", got)
 }

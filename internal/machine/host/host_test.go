@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -102,4 +103,166 @@ func TestCPUsOfKinds(t *testing.T) {
 		must.Write(t, filepath.Join(dir, CPUFreqDir, "policy"+strconv.Itoa(cpu), "base_frequency"), khz)
 	}
 	must.Equal(t, (Host{Root: sysroot.New(dir)}).FastCPUs().String(), "1-2")
+}
+
+func TestParseCPUList(t *testing.T) {
+	tests := []struct {
+		text string
+		want CPUs
+		bad  bool
+	}{
+		{"", nil, false},
+		{"\n", nil, false},
+		{"(null)\n", nil, false}, // an empty nohz_full on some kernels
+		{"0", CPUs{0}, false},
+		{"0-3,8,10-12\n", CPUs{0, 1, 2, 3, 8, 10, 11, 12}, false},
+		{"3,1,2-3", CPUs{1, 2, 3}, false},
+		{"3-1", nil, true},
+		{"-1", nil, true},
+		{"1-", nil, true},
+		{"a", nil, true},
+		{"1,,2", nil, true},
+		{"0-99999999", nil, true},
+		{"18446744073709551616", nil, true},
+	}
+	for _, tt := range tests {
+		got, err := ParseCPUList(tt.text)
+		must.Be(t, slices.Equal(got, tt.want) && (err != nil) == tt.bad, "ParseCPUList", tt.text, got, err,
+			tt.want, "error", tt.bad)
+	}
+}
+
+func TestParseCPUMask(t *testing.T) {
+	tests := []struct {
+		text string
+		want CPUs
+		bad  bool
+	}{
+		{"0", nil, false},
+		{"f\n", CPUs{0, 1, 2, 3}, false},
+		{"3,00000001", CPUs{0, 32, 33}, false},
+		{"", nil, true},
+		{"1ffffffff", nil, true},
+		{"x", nil, true},
+	}
+	for _, tt := range tests {
+		got, err := ParseCPUMask(tt.text)
+		must.Be(t, slices.Equal(got, tt.want) && (err != nil) == tt.bad, "ParseCPUMask", tt.text, got, err,
+			tt.want, "error", tt.bad)
+	}
+}
+
+func TestCPUsPrint(t *testing.T) {
+	tests := []struct {
+		set        CPUs
+		list, mask string
+	}{
+		{nil, "", "0"},
+		{CPUs{5}, "5", "20"},
+		{CPUs{0, 1}, "0-1", "3"},
+		{CPUs{0, 1, 2, 4, 6, 7}, "0-2,4,6-7", "d7"},
+		{CPUs{0, 32, 95}, "0,32,95", "80000000,00000001,00000001"},
+	}
+	for _, tt := range tests {
+		must.Equal(t, tt.set.String(), tt.list, []int(tt.set), "prints as")
+		must.Equal(t, tt.set.Mask(), tt.mask, "mask of", []int(tt.set))
+	}
+}
+
+func TestCPUsSets(t *testing.T) {
+	a, b := CPUs{0, 1, 2, 3}, CPUs{1, 3, 5}
+	must.EqualList(t, a.Minus(b), CPUs{0, 2}, "minus")
+	must.Be(t, !a.Contains(b) && a.Contains(CPUs{1, 3}) && a.Contains(nil) && !CPUs(nil).Contains(a),
+		"contains is wrong")
+}
+
+func FuzzParseCPUList(f *testing.F) {
+	for _, s := range []string{"", "0-3,8", "(null)", "7-7", "1,0"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		set, err := ParseCPUList(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseCPUList(set.String())
+		must.Be(t, err == nil && again.Equal(set), text, set, "which prints as", set.String(), "and reads as",
+			again, err)
+		mask, err := ParseCPUMask(set.Mask())
+		must.Be(t, err == nil && mask.Equal(set), text, "is", set, "whose mask", set.Mask(), "reads as", mask,
+			err)
+	})
+}
+
+func FuzzParseCPUMask(f *testing.F) {
+	for _, s := range []string{"0", "ff", "3,ffffffff", ""} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		set, err := ParseCPUMask(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseCPUMask(set.Mask())
+		must.Be(t, err == nil && again.Equal(set), text, set, "whose mask reads as", again, err)
+	})
+}
+
+func TestSustainable(t *testing.T) {
+	tests := []struct {
+		name string
+		p    FrequencyPolicy
+		khz  int64
+		sure bool
+	}{
+		{"intel_pstate with HWP names its base frequency",
+			FrequencyPolicy{Driver: "intel_pstate", Base: 3600000, HWMax: 5000000}, 3600000, true},
+		{"amd-pstate: nominal frequency of CPPC",
+			FrequencyPolicy{Driver: "amd-pstate-epp", Nominal: 3800000, HWMax: 4850000}, 3800000, true},
+		{"amd-pstate passive", FrequencyPolicy{Driver: "amd-pstate", Nominal: 3800000, HWMax: 4850000},
+			3800000, true},
+		{"cppc_cpufreq", FrequencyPolicy{Driver: "cppc_cpufreq", Nominal: 3000000, HWMax: 3000000}, 3000000,
+			true},
+		{"table with an entry for turbo", FrequencyPolicy{Driver: "acpi-cpufreq",
+			Steps: []int64{3601000, 3600000, 800000}, HWMax: 3601000}, 3600000, true},
+		// Only with CPPC is the maximum above the table (acpi-cpufreq.c:848-866 of Linux 6.12).
+		{"table without one", FrequencyPolicy{Driver: "acpi-cpufreq", Steps: []int64{2400000, 1800000},
+			HWMax: 2900000}, 2400000, true},
+		{"boost frequencies within the table",
+			FrequencyPolicy{Driver: "cpufreq-dt", Steps: []int64{1000000, 2000000, 2200000},
+				Boosts: []int64{2200000}}, 2000000, true},
+		{"nothing known: the hardware's maximum, without warrant",
+			FrequencyPolicy{Driver: "other", HWMax: 2000000}, 2000000, false},
+		{"only boost frequencies", FrequencyPolicy{Driver: "other", Steps: []int64{1}, Boosts: []int64{1}},
+			0, true},
+	}
+	for _, tt := range tests {
+		khz, sure := tt.p.Sustainable()
+		must.Be(t, khz == tt.khz && sure == tt.sure, tt.name, khz, sure, "want", tt.khz, tt.sure)
+	}
+}
+
+func TestIntelBase(t *testing.T) {
+	tests := []struct {
+		name                    string
+		lo, hi, states, percent int64
+		noTurbo                 string
+		want                    int64
+	}{
+		{"Core i5-2500 with turbo on", 1600000, 3700000, 22, 19, "0", 3300000},
+		{"Core i7-4790 with turbo on", 800000, 4000000, 33, 13, "0", 3600000},
+		{"turbo off: the driver has lowered the maximum", 1600000, 3300000, 22, 19, "1", 3300000},
+		{"turbo off before Linux 6.10: the maximum is still that of turbo", 1600000, 3700000, 22, 19, "1",
+			3300000},
+		{"Core i7-4790K with turbo off on Linux 6.1", 800000, 4400000, 37, 11, "1", 4000000},
+		{"Core i7-4790K with turbo off on Linux 6.10", 800000, 4000000, 37, 11, "1", 4000000},
+		{"turbo off in the firmware, P-states not said", 1600000, 3300000, 0, 0, "1", 3300000},
+		{"a processor without turbo", 1600000, 3300000, 18, 0, "1", 3300000},
+		{"not said", 1600000, 3700000, 0, 0, "0", 0},
+		{"hybrid: no turbo_pct, all counts as lasting", 400000, 4400000, 41, 0, "0", 4400000},
+		{"rubbish", 1, 0, 22, 200, "0", 0},
+	}
+	for _, tt := range tests {
+		must.Equal(t, intelBase(tt.lo, tt.hi, tt.states, tt.percent, tt.noTurbo), tt.want, tt.name)
+	}
 }

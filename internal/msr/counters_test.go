@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	libkrun "krund/cgo"
+	"krund/internal/machine/sysroot"
 	"krund/rig/must"
 )
 
@@ -168,4 +172,81 @@ func TestPower(t *testing.T) {
 	used = openPower(root, open).Complete(EnergyUsed(now, now, time.Second))
 	must.Be(t, *used[0].UJ == 0 && *used[1].UJ == 0, "a short run is as it was", used)
 	must.Equal(t, len(openPower(laptop.root(t), open)), 0, "without the PMU")
+}
+
+// traced has the tracepoints of interrupts; the numbers are those of a Linux 6.12.
+var traced = xeon.and(tree{
+	tracepoints + "/irq_vectors/local_timer_entry/id": "69\n",
+	tracepoints + "/irq/irq_handler_entry/id":         "155\n",
+})
+
+// TestInterrupts: the tracepoints are the last events of each group, and missing ones are named.
+func TestInterrupts(t *testing.T) {
+	const both = "timer_interrupts, device_interrupts"
+	for _, test := range []struct {
+		name, scope, columns, note string
+		machine                    tree
+		refuse                     bool
+	}{
+		{"task", Task, both, "", traced, false},
+		{"core", PerCore, "timer_interrupts on core 1, device_interrupts on core 1", "", traced, false},
+		{"arm64", Task, "device_interrupts", "no timer_interrupts: this kernel has no tracepoint",
+			xeon.and(tree{tracepoints + "/irq/irq_handler_entry/id": "155\n"}), false},
+		{"refused", Task, "smi, device_interrupts", "no timer_interrupts: perf_event_open: permission denied",
+			traced, true},
+		{"no tracefs", Task, "page_faults, smi", "no device_interrupts: tracefs is not mounted", xeon, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			k := newKernel(t)
+			if test.refuse {
+				k.refuse["timer_interrupts"] = errRefused["eacces"]
+			}
+			c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), test.machine.root(t),
+				Want{Sources: []string{Perf}, Scope: test.scope, Interrupts: true})
+			must.Need(t, c != nil, r)
+			must.Be(t, strings.HasSuffix(names(c), ", "+test.columns) &&
+				strings.Contains(r.String(), test.note), "columns", names(c), r)
+			for name, config := range map[string]uint64{"timer_interrupts": 69, "device_interrupts": 155} {
+				i := slices.IndexFunc(k.calls, func(c call) bool { return c.name == name })
+				if i >= 0 && k.calls[i].config != config {
+					t.Errorf("%s is tracepoint %d; want %d", name, k.calls[i].config, config)
+				}
+			}
+			err := c.Close()
+			must.Be(t, err == nil && k.left() == 0, "close", err)
+		})
+	}
+}
+
+// TestUsage: the usage of the process comes with every source, first and without a file.
+func TestUsage(t *testing.T) {
+	const usage = "minor_faults, major_faults, voluntary_switches, involuntary_switches, " +
+		"thread_voluntary_switches, thread_involuntary_switches"
+	k := newKernel(t)
+	s := system{open: k.openEvent, load: noModules}
+	for _, test := range []struct {
+		source, names string
+		files         int
+	}{
+		{None, usage, 0},
+		{Perf, usage + ", aperf, mperf, cycles, instructions, context_switches, migrations, page_faults, " +
+			"smi", 1},
+	} {
+		c, r := s.choose(t.Context(), xeon.root(t),
+			Want{Sources: []string{test.source}, Scope: Task, Usage: true})
+		must.Need(t, c != nil, r)
+		if got := names(c); got != test.names || len(c.Files()) != test.files {
+			t.Errorf("%s: columns %s, %d files", test.source, got, len(c.Files()))
+		}
+		spec := must.Get(c.Apply(libkrun.Spec{Iterations: 1}, 4))(t)
+		for i, g := range spec.Groups[1:] {
+			must.Equal(t, g.FD, 4+i, test.source, "group", 1+i, "has descriptor")
+		}
+		b := must.Get(libkrun.Create(spec))(t)
+		must.Do(t, b.Close())
+		err := c.Close()
+		must.Be(t, err == nil && k.left() == 0, "close", err, k.left(), "left open")
+	}
+	c, _ := Open(t.Context(), sysroot.New(t.TempDir()), Want{Sources: []string{None}})
+	must.Equal(t, len(c.groups), 0, "columns", names(c), "none were wanted")
 }
