@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 const (
@@ -316,12 +318,5 @@ func (b beside) inBursts(alpha float64) bool {
 
 // atLeast is the probability of k or more of n, each with probability p.
 func atLeast(k, n int, p float64) float64 {
-	sum := 0.0
-	all, _ := math.Lgamma(float64(n + 1))
-	for i := k; i <= n; i++ {
-		these, _ := math.Lgamma(float64(i + 1))
-		others, _ := math.Lgamma(float64(n - i + 1))
-		sum += math.Exp(all - these - others + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(1, sum)
+	return distuv.Binomial{N: float64(n), P: p}.Survival(float64(k - 1))
 }

@@ -57,7 +57,7 @@ func TestOtherTasks(t *testing.T) {
 		k)
 	f := k.Executions[0].Outliers[0]
 	if want := "outlier at 32: 3 times the mean of its segment; another task on its processor (`make`) " +
-		"took 1.5 ms of its 3 ms"; f.Text != want {
+		"took 1.500 ms of its 3.000 ms"; f.Text != want {
 		t.Errorf("%q", f.Text)
 	}
 }

@@ -93,8 +93,7 @@ func TestRecurringCause(t *testing.T) {
 	}
 	f := k.Executions[0].Outliers[1]
 	if want := "outlier at 61: 3 times the mean of its segment; a garbage collection (`full`) took " +
-		"2 ms of its " +
-		"3 ms"; f.Text != want || f.Cause != GC || f.Iteration != 60 {
+		"2.000 ms of its 3.000 ms"; f.Text != want || f.Cause != GC || f.Iteration != 60 {
 		t.Errorf("%q, %+v", f.Text, f)
 	}
 	must.Equal(t, k.Outliers, (Coverage{Total: 6, Explained: 6}))
@@ -143,9 +142,8 @@ func TestLastCompilation(t *testing.T) {
 	must.Need(t, len(k.Statements) == 1 && k.Statements[0].Cause == Compile && k.Changepoints.Explained == 3,
 		k)
 	f := k.Executions[0].Changepoints[0]
-	if want := "changepoint at 118: iterations become 10 % slower; the last compilation of `run_iter` " +
-		"ended in " +
-		"iteration 117; there is no compilation after it"; f.Text != want {
+	if want := "changepoint at 118: iterations become 10 % slower; a compilation of `run_iter` " +
+		"ended in iteration 117, the last of all"; f.Text != want {
 		t.Errorf("%q", f.Text)
 	}
 	st := k.Executions[0].Steady
@@ -434,7 +432,7 @@ func TestTime(t *testing.T) {
 		k := keyOf([]dataset.Execution{e}, []warmup.Execution{a})
 		f := k.Executions[0].Changepoints[0]
 		must.Be(t, (f.Cause == GC) == established, after, "ns", f, k.Candidates)
-		want := "garbage collections took 10 µs per iteration before and 50 µs after"
+		want := "garbage collections took 10.00 µs per iteration before and 50.00 µs after"
 		must.Be(t, !established || strings.HasSuffix(f.Text, want), f.Text)
 	}
 }

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -209,7 +210,7 @@ func (r *run) byTime() []int {
 		order[k] = k
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return int(min(max(r.e.Events[a].TimeNS-r.e.Events[b].TimeNS, -1), 1))
+		return cmp.Compare(r.e.Events[a].TimeNS, r.e.Events[b].TimeNS)
 	})
 	return order
 }

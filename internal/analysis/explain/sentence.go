@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
+	"krund/internal/display"
 	"krund/internal/experiment/results"
 )
 
@@ -92,19 +94,6 @@ func number(v float64) string {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.3g", v)
-}
-
-// duration formats nanoseconds.
-func duration(ns float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if ns >= unit.size {
-			return number(ns/unit.size) + " " + unit.name
-		}
-	}
-	return number(ns) + " ns"
 }
 
 // statementText is the sentence of statement i.
@@ -210,7 +199,7 @@ func (s *study) causeText(statement, e, i int) string {
 	case t.feature == Time && t.target == Changepoints:
 		before, after := r.around(t.source.spendingIn(e, r), i)
 		return fmt.Sprintf("%s took %s per iteration before and %s after", t.source.cause.trait().many,
-			duration(before), duration(after))
+			display.Nanoseconds(before), display.Nanoseconds(after))
 	case t.target == Changepoints && t.source.kind != "":
 		return r.eventNear(t.source, i)
 	case t.target == Changepoints:
@@ -220,7 +209,7 @@ func (s *study) causeText(statement, e, i int) string {
 	}
 	a, trait := &t.source.runs[e], t.source.cause.trait()
 	if a.spent != nil {
-		return fmt.Sprintf("%s took %s", trait.many, duration(a.spent[i]))
+		return fmt.Sprintf("%s took %s", trait.many, display.Nanoseconds(a.spent[i]))
 	}
 	noun := trait.counted
 	if noun == "" || strings.Contains(t.source.label, "/") { // a quotient is no count
@@ -256,8 +245,8 @@ func (r *run) eventIn(s *source, i int) string {
 		text = fmt.Sprintf("%d %s%s", count, s.cause.trait().many, called(longest.Name))
 	}
 	if spent > 0 {
-		text += fmt.Sprintf(" took %s of its %s", duration(float64(spent)),
-			duration(float64(r.ends[i]-r.starts[i])))
+		text += fmt.Sprintf(" took %s of its %s", display.Nanoseconds(float64(spent)),
+			display.Nanoseconds(float64(r.ends[i]-r.starts[i])))
 	}
 	return text
 }
@@ -276,32 +265,19 @@ func (r *run) eventNear(s *source, i int) string {
 	if found == nil {
 		return s.cause.trait().one + " is near"
 	}
-	what := strings.TrimPrefix(strings.TrimPrefix(s.cause.trait().one, "a "), "an ")
-	name := ""
+	text := s.cause.trait().one
 	if found.Name != "" {
-		name = " of `" + found.Name + "`"
+		text += " of `" + found.Name + "`"
 	}
 	at, verb := r.place(found), "began"
 	if found.Kind == "compile" {
 		verb = "ended"
 	}
-	later, same := 0, 0
-	for k := range r.e.Events {
-		ev := &r.e.Events[k]
-		if ev.Kind == found.Kind && r.place(ev) > at {
-			later++
-			if ev.Name == found.Name {
-				same++
-			}
-		}
-	}
-	article := s.cause.trait().one[:len(s.cause.trait().one)-len(what)]
-	if same == 0 {
-		article = "the last "
-	}
-	text := fmt.Sprintf("%s%s%s %s in iteration %d", article, what, name, verb, nth(at))
-	if later == 0 {
-		text += fmt.Sprintf("; there is no %s after it", what)
+	text += fmt.Sprintf(" %s in iteration %d", verb, nth(at))
+	if !slices.ContainsFunc(r.e.Events, func(ev results.Event) bool {
+		return ev.Kind == found.Kind && r.place(&ev) > at
+	}) {
+		text += ", the last of all"
 	}
 	return text
 }
@@ -322,14 +298,8 @@ func (s *study) shiftText(src *source, e, i int) string {
 
 // levelsAt returns the means of a source before and after a changepoint.
 func (r *run) levelsAt(values []float64, i int) (before, after float64) {
-	mean := func(from, to int) float64 {
-		sum := 0.0
-		for _, v := range values[from:to] {
-			sum += v
-		}
-		return sum / float64(max(1, to-from))
-	}
-	return mean(max(r.segment(i-1).Start, i-levelWindow), i), mean(i, min(r.segment(i).End, i+levelWindow))
+	n, m := r.lengths(i)
+	return arith.MeanOf(values[i-n : i]), arith.MeanOf(values[i : i+m])
 }
 
 // changes lists the sources whose level changes at a changepoint, in either direction.
@@ -341,12 +311,8 @@ func (s *study) changes(e, i int, but Cause) []string {
 		if src.name != "" || src.timed || src.cause == but || l == nil {
 			continue
 		}
-		before := min(i-r.segment(i-1).Start, levelWindow)
-		after := min(r.segment(i).End-i, levelWindow)
-		if before < 2 || after < 2 {
-			continue
-		}
-		if math.Abs(l.test(i, before, after)) >= levelTest {
+		before, after := r.lengths(i)
+		if min(before, after) >= 2 && math.Abs(l.test(i, before, after)) >= levelTest {
 			list = append(list, s.shiftText(src, e, i))
 		}
 	}

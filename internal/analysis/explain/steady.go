@@ -25,16 +25,34 @@ func steadyOf(r *run, sources []source) Steady {
 		from = r.a.Steady.Iteration - 1
 		st.From = &from
 	}
-	compiles := r.activity(Compile, "jit_count")
-	deopts := r.activity(Deopt, "deopt_count")
-	codes := r.activity(Code, "")
-	st.LastCompile, st.Compiles = lastOf(compiles, from)
-	st.LastDeopt, st.Deopts = lastOf(deopts, from)
-	st.LastCode, _ = lastOf(codes, from)
-	known := func(c Cause) bool {
-		return slices.ContainsFunc(sources, func(s source) bool { return s.cause == c })
+	text := "no statistical steady state"
+	if st.From != nil {
+		text = fmt.Sprintf("statistically steady from iteration %d", nth(from))
 	}
-	st.Text = st.text(known(Compile), known(Deopt), known(Code))
+	var list []string
+	for _, a := range []struct {
+		cause       Cause
+		column      string
+		last        **int
+		often       *int
+		what, never string
+	}{
+		{Compile, "jit_count", &st.LastCompile, &st.Compiles, "last compilation", "no compilation"},
+		{Deopt, "deopt_count", &st.LastDeopt, &st.Deopts, "last deoptimization", "no deoptimization"},
+		{Code, "", &st.LastCode, new(int), "code cache last flushed or full", ""},
+	} {
+		*a.last, *a.often = lastOf(r.activity(a.cause, a.column), from)
+		known := slices.ContainsFunc(sources, func(s source) bool { return s.cause == a.cause })
+		if *a.last != nil {
+			list = append(list, fmt.Sprintf("%s in iteration %d", a.what, nth(**a.last)))
+		} else if known && a.never != "" {
+			list = append(list, a.never)
+		}
+	}
+	st.Text = text + "; the VM: " + strings.Join(list, ", ")
+	if len(list) == 0 {
+		st.Text = text + "; the VM has not reported any compilation"
+	}
 	if st.From != nil {
 		st.warn(r)
 	}
@@ -75,36 +93,10 @@ func lastOf(values []float64, from int) (last *int, count int) {
 	return last, count
 }
 
-// text is the sentence about the steady state.
-func (st *Steady) text(compiles, deopts, codes bool) string {
-	text := "no statistical steady state"
-	if st.From != nil {
-		text = fmt.Sprintf("statistically steady from iteration %d", nth(*st.From))
-	}
-	var list []string
-	add := func(known bool, last *int, what, none string) {
-		switch {
-		case last != nil:
-			list = append(list, fmt.Sprintf("%s in iteration %d", what, nth(*last)))
-		case known:
-			list = append(list, none)
-		}
-	}
-	add(compiles, st.LastCompile, "last compilation", "no compilation")
-	add(deopts, st.LastDeopt, "last deoptimization", "no deoptimization")
-	add(codes, st.LastCode, "code cache last flushed or full", "")
-	list = slices.DeleteFunc(list, func(s string) bool { return s == "" })
-	if len(list) == 0 {
-		return text + "; the VM has not reported any compilation"
-	}
-	return text + "; the VM: " + strings.Join(list, ", ")
-}
-
 // warn adds the disagreements.
 func (st *Steady) warn(r *run) {
 	warn := func(format string, args ...any) {
-		st.Warnings = append(st.Warnings, fmt.Sprintf(format,
-			args...))
+		st.Warnings = append(st.Warnings, fmt.Sprintf(format, args...))
 	}
 	if ev := r.unfinished(); ev != nil {
 		warn("a compilation%s was still running at the end", called(ev.Name))
