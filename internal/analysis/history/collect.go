@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
@@ -79,10 +80,10 @@ func (c *Collector) version(label, source string) int {
 func (c *Collector) insert(at int, v Version) {
 	if at < len(c.versions) {
 		for label, i := range c.at {
-			c.at[label] = i + number(i >= at)
+			c.at[label] = i + arith.One(i >= at)
 		}
 		for machine, i := range c.latest {
-			c.latest[machine] = i + number(i >= at)
+			c.latest[machine] = i + arith.One(i >= at)
 		}
 	}
 	c.at[v.Label] = at

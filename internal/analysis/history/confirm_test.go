@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
@@ -79,8 +80,8 @@ func TestConfirm(t *testing.T) {
 				result, n := again(t, r, e, func(name string) float64 { return float64(real) * sizes[name] })
 				executions += n
 				e.Confirm("confirm.krun", result)
-				told[real] += number(e.Told() && e.Verdict == ByProgram)
-				machine += number(real == 0 && e.Verdict == ByMachine)
+				told[real] += arith.One(e.Told() && e.Verdict == ByProgram)
+				machine += arith.One(real == 0 && e.Verdict == ByMachine)
 			}
 		}
 	}
@@ -101,7 +102,7 @@ func TestAnchor(t *testing.T) {
 			{Name: "new", Revision: fmt.Sprint("rev", v)}, {Name: "anchor", Anchor: true}}}}
 		for k := range 5 {
 			for _, arm := range d.Arms {
-				level := math.Exp(0.04*float64(number(v >= from)) + 0.002*r.NormFloat64())
+				level := math.Exp(0.04*float64(arith.One(v >= from)) + 0.002*r.NormFloat64())
 				d.Add(key.Key{Benchmark: fmt.Sprint("b", k), VM: "vm", Variant: "v", Arm: arm.Name},
 					dataset.Execution{Number: 1, Outcome: results.Completed, Columns: []dataset.Column{{
 						Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore,

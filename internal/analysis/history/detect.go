@@ -2,7 +2,6 @@ package history
 
 import (
 	"math"
-	"slices"
 
 	"krund/internal/analysis/arith"
 )
@@ -93,7 +92,7 @@ func (a past) variance(floor float64) float64 {
 
 func (a past) with(m moments) past {
 	return past{a.square + m.square, a.noise + m.noise, a.n + m.n,
-		a.freedom + max(m.n-1, 0), a.segments + number(m.n > 0), a.alike, a.alone}
+		a.freedom + max(m.n-1, 0), a.segments + arith.One(m.n > 0), a.alike, a.alone}
 }
 
 // logE returns the logarithm of the e-value of a change between two neighboring segments: the Bayes
@@ -228,19 +227,13 @@ func clip(segment []point, p point) float64 {
 		values[i] = q.x
 		noise += q.weight * q.noise / float64(len(segment))
 	}
-	slices.Sort(values)
-	center := arith.Median(values)
-	for i, q := range segment {
-		values[i] = math.Abs(q.x - center)
-	}
-	const normal = 1.4826 // standard deviation / median absolute deviation
-	slices.Sort(values)
-	scale := max(normal*arith.Median(values), math.Sqrt(max(noise, p.floor)))
+	middle, sd := center(values)
+	scale := max(sd, math.Sqrt(max(noise, p.floor)))
 	if scale == 0 { // all values have been equal, and nothing is known about their noise
 		return p.x
 	}
 	scale *= clipAt / math.Sqrt(min(p.weight, 1))
-	return min(max(p.x, center-scale), center+scale)
+	return min(max(p.x, middle-scale), middle+scale)
 }
 
 // sumOf returns the moments of points.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/rig/must"
 )
 
@@ -62,7 +63,7 @@ func TestToggles(t *testing.T) {
 		versions := nightly(nights, func(i int) string { return fmt.Sprint("rev", i) })
 		toggled := trial % 3
 		h := Of(versions, lab(r, 3, keys, nights, from, func(m, k int) float64 {
-			return sizes[k] * float64(number(m == toggled))
+			return sizes[k] * float64(arith.One(m == toggled))
 		}), Options{})
 		h.Explain(func(m string, v int) map[string]string {
 			thp := "madvise"
@@ -72,16 +73,16 @@ func TestToggles(t *testing.T) {
 			return map[string]string{"kernel.release": "6.12", "state.thp.enabled": thp}
 		})
 		for _, e := range h.Events {
-			machine += number(e.Verdict == ByMachine && e.Version == from)
-			named += number(slices.Equal(e.Differs, []Difference{{"state.thp.enabled", "madvise", "always"}}))
-			wrong += number(e.Verdict == ByProgram)
+			machine += arith.One(e.Verdict == ByMachine && e.Version == from)
+			named += arith.One(slices.Equal(e.Differs, []Difference{{"state.thp.enabled", "madvise", "always"}}))
+			wrong += arith.One(e.Verdict == ByProgram)
 		}
 		h = Of(versions, lab(r, 3, keys, nights, from, func(_, k int) float64 { return sizes[k] }), Options{})
 		by := map[Verdict]int{}
 		for _, e := range h.Events {
 			by[e.Verdict]++
 		}
-		program += number(by[ByProgram] == 3)
+		program += arith.One(by[ByProgram] == 3)
 		wrong += by[ByMachine]
 	}
 	t.Logf("of %d: machine %d, named %d; program on all three machines %d; wrong verdicts %d", trials,
@@ -146,7 +147,7 @@ func TestDetectable(t *testing.T) {
 			all := nightly(nights+next, func(i int) string { return fmt.Sprint(i) })
 			h, _ := changes(all, slower, Options{})
 			tried++
-			found += number(slices.ContainsFunc(h.Keys[k].Changes, func(c Change) bool {
+			found += arith.One(slices.ContainsFunc(h.Keys[k].Changes, func(c Change) bool {
 				return c.Found >= nights
 			}))
 		}

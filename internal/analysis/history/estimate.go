@@ -270,7 +270,7 @@ func statesOf(levels []Level, values [][]float64) *States {
 			g, ok := warmup.GroupsOf(logs, warmup.LeastGroup)
 			runs := 1
 			for i := 1; i < len(logs); i++ {
-				runs += number(logs[i-1] > g.Middle != (logs[i] > g.Middle))
+				runs += arith.One(logs[i-1] > g.Middle != (logs[i] > g.Middle))
 			}
 			if ok && g.High-g.Low >= math.Log1p(warmup.Visible) && runs >= fewestRuns {
 				return &States{exp(g.Low), exp(g.High), len(logs) - g.OfHigh, g.OfHigh}
@@ -316,10 +316,10 @@ func Inject(versions []Version, keys []Key, size float64, o Options) *Injected {
 				}
 				tried = true
 				w.Places++
-				w.Found += float64(number(delay > 0 && delay <= w.Versions))
+				w.Found += float64(arith.One(delay > 0 && delay <= w.Versions))
 			}
 		}
-		r.Keys += number(tried)
+		r.Keys += arith.One(tried)
 	}
 	for i := range r.Within {
 		r.Within[i].Found /= float64(max(r.Within[i].Places, 1))

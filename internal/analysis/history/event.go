@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
+
 	"krund/internal/analysis/arith"
 	"krund/internal/display"
 )
@@ -130,7 +132,7 @@ func (e *Event) sum(h *History, keys []Key) {
 	for _, k := range e.Keys {
 		c := &h.Keys[k.Key].Changes[k.Change]
 		ratios = append(ratios, c.Ratio)
-		e.Slower += number(c.Ratio > 1)
+		e.Slower += arith.One(c.Ratio > 1)
 		votes[min(max(c.Version, e.First), e.Last)]++
 	}
 	e.Version = e.First
@@ -147,7 +149,7 @@ func (e *Event) sum(h *History, keys []Key) {
 	for i := range h.Keys {
 		k := &h.Keys[i]
 		moved := slices.ContainsFunc(e.Keys, func(own EventKey) bool { return own.Key == i })
-		e.Of += number(k.Machine == e.Machine && len(k.Points) > 0 && (moved || !keys[i].Control) &&
+		e.Of += arith.One(k.Machine == e.Machine && len(k.Points) > 0 && (moved || !keys[i].Control) &&
 			k.Points[0].Version < e.First && k.Points[len(k.Points)-1].Version >= e.Last)
 	}
 }
@@ -229,7 +231,7 @@ func (h *History) sameRevision(at int, _ []Key) (Verdict, string) {
 				continue
 			}
 			keys++
-			like += number((y-x)/math.Log(k.Ratio) >= moved)
+			like += arith.One((y-x)/math.Log(k.Ratio) >= moved)
 		}
 		if keys < fewestMoved || 2*keys < len(e.Keys) || float64(like) < moved*float64(keys) {
 			continue
@@ -259,9 +261,9 @@ func (h *History) anchored(at int, keys []Key) (Verdict, string) {
 			continue
 		}
 		all++
-		able += number(far*err < math.Abs(math.Log(e.Median)))
+		able += arith.One(far*err < math.Abs(math.Log(e.Median)))
 		if math.Abs(d) > far*err {
-			moved[number(d > 0)]++
+			moved[arith.One(d > 0)]++
 		}
 	}
 	if all == 0 {
@@ -320,8 +322,8 @@ func (h *History) known(at int, _ []Key) (Verdict, string) {
 		if len(x) < fewestOfState {
 			continue
 		}
-		r := correlationOf(ranksOf(x), ranksOf(y))
-		if math.Abs(r) < alike {
+		r := stat.Correlation(ranksOf(x), ranksOf(y), nil)
+		if !(math.Abs(r) >= alike) { // NaN: all are equal
 			continue
 		}
 		what := "the effects on the keys are those of"
@@ -384,30 +386,15 @@ func (h *History) step(key, event int) (effect, err float64, ok bool) {
 // center returns the median of values and their standard deviation, by the median absolute
 // deviation.
 func center(values []float64) (middle, sd float64) {
-	values = slices.Clone(values)
-	middle = arith.MedianOf(values)
-	for i := range values {
-		values[i] = math.Abs(values[i] - middle)
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	middle = arith.Median(sorted)
+	for i, v := range values {
+		sorted[i] = math.Abs(v - middle)
 	}
-	return middle, 1.4826 * arith.MedianOf(values)
-}
-
-func correlationOf(x, y []float64) float64 {
-	n := float64(len(x))
-	mx, my := 0.0, 0.0
-	for i := range x {
-		mx, my = mx+x[i]/n, my+y[i]/n
-	}
-	xy, xx, yy := 0.0, 0.0, 0.0
-	for i := range x {
-		xy += (x[i] - mx) * (y[i] - my)
-		xx += (x[i] - mx) * (x[i] - mx)
-		yy += (y[i] - my) * (y[i] - my)
-	}
-	if xx == 0 || yy == 0 {
-		return 0
-	}
-	return xy / math.Sqrt(xx*yy)
+	slices.Sort(sorted)
+	const normal = 1.4826 // standard deviation / median absolute deviation
+	return middle, normal * arith.Median(sorted)
 }
 
 // elsewhere: whether the keys moved on another machine that measured the same versions, of those

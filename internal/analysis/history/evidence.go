@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/internal/display"
 )
@@ -83,7 +84,7 @@ func differences(before, after map[string]string) (list []Difference) {
 	maps.Copy(all, after)
 	names := slices.Sorted(maps.Keys(all))
 	slices.SortStableFunc(names, func(a, b string) int {
-		return number(strings.HasPrefix(a, program)) - number(strings.HasPrefix(b, program))
+		return arith.One(strings.HasPrefix(a, program)) - arith.One(strings.HasPrefix(b, program))
 	})
 	for _, name := range names {
 		if before[name] != after[name] {
@@ -148,7 +149,7 @@ func (e *Event) Confirm(experiment string, r *compare.Result) {
 		}
 		if size >= math.Log1p(compare.DefaultMargin) {
 			large++
-			excluded += number(c.Verdict == compare.Same || math.Log(end) < size/2)
+			excluded += arith.One(c.Verdict == compare.Same || math.Log(end) < size/2)
 		}
 		if changed {
 			again.Changed = append(again.Changed, k.Name)

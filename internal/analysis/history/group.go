@@ -199,16 +199,9 @@ func (g *group) disturbed(tonight, next []int) bool {
 	}
 	common, height := arith.MedianOf(away), 0.0
 	for i, x := range away {
-		height += float64(number(math.Abs(x-common) > far*scale[i])) / float64(len(away))
+		height += float64(arith.One(math.Abs(x-common) > far*scale[i])) / float64(len(away))
 	}
 	highest := len(g.heights) >= fewestSteps && height > slices.Max(g.heights)
 	g.heights = append(g.heights, height)
 	return highest
-}
-
-func number(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
 }

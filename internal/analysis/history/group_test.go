@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/rig/must"
 )
 
@@ -83,7 +84,7 @@ func (k nights) table(r *rand.Rand) (list []Key, edges []int) {
 			}
 			if k.share > 0 {
 				if i == 0 || !k.alike {
-					slow = float64(number(r.Float64() < k.share))
+					slow = float64(arith.One(r.Float64() < k.share))
 				}
 				x = keyNoise * (inState*drifts[i][v] + k.gap*slow)
 			}
@@ -118,10 +119,10 @@ func TestNights(t *testing.T) {
 			h := Of(labels(tableNights), keys, Options{})
 			alerts, events = alerts+h.Alerts(), events+len(h.Events)
 			for i := range h.Keys {
-				named += number(h.Keys[i].States != nil)
+				named += arith.One(h.Keys[i].States != nil)
 			}
 			for _, e := range h.Events {
-				wrong += number(!slices.ContainsFunc(edges, func(v int) bool {
+				wrong += arith.One(!slices.ContainsFunc(edges, func(v int) bool {
 					return e.First-beside <= v && v <= e.Last+beside
 				}))
 			}
@@ -160,10 +161,10 @@ func TestInjectedChanges(t *testing.T) {
 				points, _ := keys[i].points(levels)
 				list, _ := run(points)
 				for _, f := range list {
-					before += number(f.when >= at && f.when < at+within)
+					before += arith.One(f.when >= at && f.when < at+within)
 				}
 				for _, f := range h.Keys[i].Changes {
-					now += number(f.Found >= at && f.Found < at+within)
+					now += arith.One(f.Found >= at && f.Found < at+within)
 				}
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"math"
 	"slices"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/internal/experiment/key"
 )
@@ -226,7 +227,7 @@ func (h *History) detect(keys []Key) []*detector {
 	}
 	groups := 0
 	for _, list := range of {
-		groups += number(len(list) >= fewestKeys)
+		groups += arith.One(len(list) >= fewestKeys)
 	}
 	alone, together := thresholds(len(h.Versions), keys, h.Rate), 0.0
 	if groups > 0 { // half of the rate is for groups, and half for the keys by themselves

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/experiment/fixtures"
 	"krund/rig/must"
 )
@@ -46,7 +47,7 @@ func TestDetectableInNights(t *testing.T) {
 					next++
 					s := 0 // the first point of the next nights
 					for _, p := range whole.Keys[i].Points {
-						s += number(p.Version < at)
+						s += arith.One(p.Version < at)
 					}
 					switch {
 					case promised.Keys[i].Autocorrelation != 0 || len(whole.Keys[i].Changes) > 0:
@@ -54,9 +55,9 @@ func TestDetectableInNights(t *testing.T) {
 					case size == 0 || s+within > len(d.points):
 						silent++
 					default:
-						age := number(at >= old)
+						age := arith.One(at >= old)
 						tried[age]++
-						found[age] += number(d.delay(s, math.Log1p(size), within) > 0)
+						found[age] += arith.One(d.delay(s, math.Log1p(size), within) > 0)
 					}
 				}
 			}

@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/experiment/fixtures"
 )
 
@@ -67,7 +68,7 @@ func TestOthers(t *testing.T) {
 				}
 			}
 			for _, w := range where {
-				s.more += number(!slices.ContainsFunc(o.Changes, isNear(w)))
+				s.more += arith.One(!slices.ContainsFunc(o.Changes, isNear(w)))
 			}
 		}
 	}

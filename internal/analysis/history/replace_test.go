@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/rig/must"
 )
@@ -109,14 +110,14 @@ func TestReplaced(t *testing.T) {
 			v, _ := s.values(r, func(_, _, _ int) float64 { return 0 })
 			h, seam := joined(t, v)
 			for _, e := range h.Events {
-				events += number(e.Last >= seamAt-s.both)
+				events += arith.One(e.Last >= seamAt-s.both)
 			}
 			for k := range h.Keys {
-				drifts += number(h.Keys[k].Autocorrelation > 0)
+				drifts += arith.One(h.Keys[k].Autocorrelation > 0)
 			}
 			for k, own := range seam.Keys {
-				apart += number(own.Reason != "")
-				covered += number(own.Low <= seamRatio(k) && own.High >= seamRatio(k))
+				apart += arith.One(own.Reason != "")
+				covered += arith.One(own.Low <= seamRatio(k) && own.High >= seamRatio(k))
 			}
 			must.Be(t, seam.Version == seamAt-s.both && len(seam.Revisions) == s.both, seam)
 		}
@@ -128,7 +129,7 @@ func TestReplaced(t *testing.T) {
 			var found, delay [2]int
 			for range trials {
 				v, whole := s.values(r, func(_, k, i int) float64 {
-					return factor * float64(number(i > seamAt && k%4 == 0))
+					return factor * float64(arith.One(i > seamAt && k%4 == 0))
 				})
 				h, _ := joined(t, v)
 				unbroken, _ := changes(v.Versions, whole, Options{})
@@ -165,7 +166,7 @@ func TestReplaceRules(t *testing.T) {
 		for i := range key.Values {
 			x := 0.005 * r.NormFloat64()
 			if i >= nights {
-				x += 0.2 + 0.05*float64(number(k == 2)*(i%2))
+				x += 0.2 + 0.05*float64(arith.One(k == 2)*(i%2))
 			}
 			key.Values[i] = []float64{math.Exp(x)}
 		}
@@ -174,7 +175,7 @@ func TestReplaceRules(t *testing.T) {
 	record := func(_ string, version int) map[string]string {
 		kernel, built := "6.1", "aa"
 		if version >= nights {
-			kernel, built = "6.12", fmt.Sprint("a", string("ab"[number(version == nights)]))
+			kernel, built = "6.12", fmt.Sprint("a", string("ab"[arith.One(version == nights)]))
 		}
 		return map[string]string{"kernel.release": kernel, "program.benchmark.k@arm": built}
 	}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/rig/must"
 )
@@ -66,7 +67,7 @@ func spiked(share float64) func(r *rand.Rand, n int) []float64 {
 	return func(r *rand.Rand, n int) []float64 {
 		list := normal(r, n)
 		for i := range list {
-			list[i] += float64(20 * number(r.Float64() < share))
+			list[i] += float64(20 * arith.One(r.Float64() < share))
 		}
 		return list
 	}
@@ -88,7 +89,7 @@ func states(share float64) func(r *rand.Rand, n int) []float64 {
 	return func(r *rand.Rand, n int) []float64 {
 		list := make([]float64, n)
 		for i := range list {
-			list[i] = float64(number(r.Float64() < share))
+			list[i] = float64(arith.One(r.Float64() < share))
 		}
 		return list
 	}
@@ -149,7 +150,7 @@ func TestFalseAlerts(t *testing.T) {
 		for range simulatedKeys {
 			h := keyHistory(Key{Name: "a", Values: k.values(r, 200, 200, 1)}, thresholdOf(200), 0.95)
 			alerts += len(h.Changes)
-			drifts += number(h.Autocorrelation > 0)
+			drifts += arith.One(h.Autocorrelation > 0)
 		}
 		looks := simulatedKeys * 200
 		low, high := compare.Binomial(alerts, looks, 0.95)
@@ -175,9 +176,9 @@ func TestDelay(t *testing.T) {
 					}
 					found++
 					delay += c.Found - 39
-					inside += number(c.First <= 40 && c.Last >= 40)
-					exact += number(c.Version == 40)
-					covered += number(c.Low <= factor && c.High >= factor)
+					inside += arith.One(c.First <= 40 && c.Last >= 40)
+					exact += arith.One(c.Version == 40)
+					covered += arith.One(c.Low <= factor && c.High >= factor)
 					break
 				}
 			}
