@@ -178,6 +178,8 @@ type Execution struct {
 	Calls *Calls // nil: only the value of each iteration is known
 
 	Stopped bool // the watcher ended it before its last iteration ([stop.iterations])
+
+	Record string // path of its record; "" if it has none
 }
 
 // Block returns what the executions of one block have in common: the number and the stage.

@@ -3,6 +3,7 @@ package experiment
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,11 +22,10 @@ import (
 const Format = "krund"
 
 // ReadResults converts the records in a results directory to a dataset. keep is that of Execution.
-// Executions are ordered by key as
-// they first occur in the schedule, and within a key by number and attempt. Attempts that were
-// rerun are kept with that outcome; if a slot has several completed attempts the first counts, and
-// the others are marked as rerun.
-// Those of other programs than the latest of their key are marked, too.
+// Executions are ordered by key as they first occur in the schedule, and within a key by number and
+// attempt. Attempts that were rerun are kept with that outcome; if a slot has several completed
+// attempts the first counts, and the others are marked as rerun. Those of other programs than the
+// latest of their key are marked, too.
 //
 // A record that cannot be read does not stop the reading: it is reported in Problems and in
 // LeftOut. The error is that of the directory.
@@ -48,7 +48,6 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 		d.Problems, d.LeftOut = append(d.Problems, err.Error()), append(d.LeftOut, err.Error())
 	}
 	layouts := map[string]bool{}
-	places := map[results.Name][2]int{} // pair and execution of each record
 	configs := map[results.Name]string{}
 	editions := map[string]int{} // the first with each configuration
 	for r := range reader.Usable(list.Records, leaveOut) {
@@ -76,7 +75,7 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 			}
 		}
 		name := results.Name{Slot: r.Slot, Attempt: r.Attempt}
-		places[name] = [2]int{i, len(d.Pairs[i].Executions)}
+		e.Record = filepath.Join(dir, name.String())
 		configs[name] = config
 		if first, known := editions[config]; !known || r.Edition < first {
 			editions[config] = r.Edition
@@ -88,17 +87,19 @@ func readResults(fsys durable.FS, dir string, keep func(column string) bool, lat
 		for d.Layout = range layouts {
 		}
 	}
-	for name, hash := range configs {
-		d.Pairs[places[name][0]].Executions[places[name][1]].Stage = stageOf(hash, editions)
-	}
 	var others map[results.Name]bool
 	others, d.Programs = latest.Others()
-	for name := range others {
-		e := &d.Pairs[places[name][0]].Executions[places[name][1]]
-		e.Outcome = dataset.OtherPrograms
-		e.Reasons = append(e.Reasons, "measured with other programs than the latest execution of its key")
-	}
 	for i := range d.Pairs {
+		for k := range d.Pairs[i].Executions {
+			e := &d.Pairs[i].Executions[k]
+			name, _ := results.ParseName(filepath.Base(e.Record))
+			e.Stage = stageOf(configs[name], editions)
+			if others[name] {
+				e.Outcome = dataset.OtherPrograms
+				e.Reasons = append(e.Reasons,
+					"measured with other programs than the latest execution of its key")
+			}
+		}
 		slices.SortStableFunc(d.Pairs[i].Executions,
 			func(a, b dataset.Execution) int { return a.Number - b.Number })
 	}

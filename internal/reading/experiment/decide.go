@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"errors"
+	"path/filepath"
 	"slices"
 
 	"krund/internal/analysis/classify"
@@ -44,7 +45,20 @@ func (r Reader) Decide(arg, keys, host string) (stop.Answer, error) {
 	if len(cfg.Stop.Rules) == 0 {
 		return stop.Answer{}, UsageError{ErrNoRules}
 	}
-	groups, err := r.groups(e, cfg, pattern, host)
+	if err := checkPattern(pattern, e.Keys(host)); err != nil {
+		return stop.Answer{}, err
+	}
+	d, _, err := r.part(e.Dir(), func(string) bool { return false })
+	if err != nil {
+		return stop.Answer{}, err
+	}
+	r.reportLeftOut(e.Dir(), d)
+	for i := range d.Pairs {
+		d.Pairs[i].Executions = slices.DeleteFunc(d.Pairs[i].Executions, func(e dataset.Execution) bool {
+			return e.Outcome != results.Completed
+		})
+	}
+	groups, err := r.groups(d, cfg, pattern)
 	if err != nil {
 		return stop.Answer{}, err
 	}
@@ -54,9 +68,7 @@ func (r Reader) Decide(arg, keys, host string) (stop.Answer, error) {
 	all := planned(cfg)
 	statements := policy.Statements(all)
 	if slices.Contains(policy.Rules, stop.HalfWidth) {
-		if err := r.spread(e, all, host); err != nil {
-			return stop.Answer{}, err
-		}
+		spread(d, all)
 	}
 	for _, g := range groups {
 		policy.Usual = sequential.UsualOf(all, slices.IndexFunc(all, func(other sequential.Group) bool {
@@ -69,7 +81,7 @@ func (r Reader) Decide(arg, keys, host string) (stop.Answer, error) {
 		answer.Groups = append(answer.Groups, d)
 	}
 	if slices.ContainsFunc(groups, func(g sequential.Group) bool { return keeps(cfg, g) }) {
-		answer.Changed, err = r.changed(e, cfg, host)
+		answer.Changed, err = r.changed(d, cfg)
 	}
 	return answer, err
 }
@@ -80,11 +92,11 @@ func keeps(cfg *config.Config, g sequential.Group) bool {
 }
 
 // changed reports why the machine has changed, by the keys that are measured to the end.
-func (r Reader) changed(e Experiment, cfg *config.Config, host string) (string, error) {
+func (r Reader) changed(d *dataset.Dataset, cfg *config.Config) (string, error) {
 	var kept []sequential.Group
 	seen := map[key.Key]bool{}
 	for i := range cfg.Stop.Keep {
-		groups, err := r.groups(e, cfg, &cfg.Stop.Keep[i], host)
+		groups, err := r.groups(d, cfg, &cfg.Stop.Keep[i])
 		if err != nil {
 			return "", err
 		}
@@ -114,46 +126,21 @@ func planned(cfg *config.Config) []sequential.Group {
 
 // spread gives the groups their executions that count, for what they vary by: reduced to their
 // second halves, without an analysis, which would take minutes in each decision.
-func (r Reader) spread(e Experiment, groups []sequential.Group, host string) error {
-	records, err := e.Records(nil, host, func(error) {}) // groups reports them
-	if err != nil {
-		return err
-	}
-	values := map[key.Key][]compare.Execution{}
-	for rec := range records.Counting() {
-		p := dataset.Pair{Key: rec.Key,
-			Executions: []dataset.Execution{Execution(&rec, func(string) bool { return false })}}
-		values[rec.Key] = append(values[rec.Key], compare.Executions(&p,
-			&warmup.Pair{Executions: make([]warmup.Execution, 1)}, dataset.Wall)...)
-	}
+func spread(d *dataset.Dataset, groups []sequential.Group) {
 	for _, g := range groups {
 		for i := range g {
-			g[i].Executions = values[g[i].Name]
+			if p := d.Find(g[i].Name); p != nil {
+				g[i].Executions = compare.Executions(p,
+					&warmup.Pair{Executions: make([]warmup.Execution, len(p.Executions))}, dataset.Wall)
+			}
 		}
 	}
-	return nil
 }
 
-// groups reads the executions that count of the groups with a key that matches. Groups with fewer
-// executions than the minimum are not analyzed: they have only their number.
-func (r Reader) groups(e Experiment, cfg *config.Config, pattern *key.Pattern,
-	host string) ([]sequential.Group, error) {
-	records, err := e.Records(pattern, host, func(err error) { r.LeaveOut(e.Dir(), err.Error()) })
-	if err != nil {
-		return nil, err
-	}
-	pairs, names := map[key.Key]*dataset.Pair{}, map[key.Key][]string{}
-	for rec := range records.All() {
-		if !rec.Counts {
-			continue
-		}
-		if pairs[rec.Key] == nil {
-			pairs[rec.Key] = &dataset.Pair{Key: rec.Key}
-		}
-		p := pairs[rec.Key]
-		p.Executions = append(p.Executions, Execution(&rec.Record, func(string) bool { return false }))
-		names[rec.Key] = append(names[rec.Key], results.Name{Slot: rec.Slot, Attempt: rec.Attempt}.String())
-	}
+// groups returns the groups with a key that matches, of a data set that has only the executions that
+// count. Groups with fewer executions than the minimum are not analyzed: they have only their number.
+func (r Reader) groups(d *dataset.Dataset, cfg *config.Config, pattern *key.Pattern) (
+	[]sequential.Group, error) {
 	var groups []sequential.Group
 	for _, g := range planned(cfg) {
 		matches := func(k sequential.Key) bool { return pattern == nil || pattern.Match(k.Name) }
@@ -161,19 +148,22 @@ func (r Reader) groups(e Experiment, cfg *config.Config, pattern *key.Pattern,
 			continue
 		}
 		few := slices.ContainsFunc(g, func(k sequential.Key) bool {
-			return pairs[k.Name] == nil || len(pairs[k.Name].Executions) < cfg.Stop.Minimum
+			p := d.Find(k.Name)
+			return p == nil || len(p.Executions) < cfg.Stop.Minimum
 		})
 		for i := range g {
 			k := &g[i]
-			k.Records = names[k.Name]
-			switch p := pairs[k.Name]; {
-			case p == nil:
-			case few:
+			p := d.Find(k.Name)
+			if p == nil {
+				continue
+			}
+			for _, e := range p.Executions {
+				k.Records = append(k.Records, filepath.Base(e.Record))
+			}
+			if few {
 				k.Executions = make([]compare.Execution, len(p.Executions))
-			default:
-				if err := r.fill(k, p, cfg.Stop); err != nil {
-					return nil, err
-				}
+			} else if err := r.fill(k, p, cfg.Stop); err != nil {
+				return nil, err
 			}
 		}
 		groups = append(groups, g)
@@ -181,9 +171,8 @@ func (r Reader) groups(e Experiment, cfg *config.Config, pattern *key.Pattern,
 	return groups, nil
 }
 
-// fill analyzes the executions of a key, in the order of their numbers.
+// fill analyzes the executions of a key.
 func (r Reader) fill(k *sequential.Key, p *dataset.Pair, s config.Stop) error {
-	slices.SortStableFunc(p.Executions, func(a, b dataset.Execution) int { return a.Number - b.Number })
 	d := &dataset.Dataset{Info: dataset.Info{Format: Format}, Pairs: []dataset.Pair{*p}}
 	doc, err := warmup.Analyze(d, warmup.Default(classify.Relative),
 		warmup.Options{Workers: r.Workers, NoPerformance: true})

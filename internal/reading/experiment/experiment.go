@@ -101,8 +101,8 @@ func (e Experiment) OpenSchedule() (*schedule.Schedule, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s has no schedule: krund was stopped before it had made one, or it was "+
-			"lost; "+
-			"start krund again, or rebuild it with `krunctl repair %s`", e.Dir(), display.ShellPath(e.Dir()))
+			"lost; start krund again, or rebuild it with `krunctl repair %s`", e.Dir(),
+			display.ShellPath(e.Dir()))
 	case errors.As(err, &size):
 		return nil, fmt.Errorf("%w; `krunctl repair %s` rebuilds what is missing", err,
 			display.ShellPath(e.Dir()))
@@ -154,6 +154,15 @@ func ParseConfig(fsys durable.FS, path, host string) (*config.Config, error) {
 		}
 	}
 	return config.Parse(path, text, host, doctor.Settings())
+}
+
+// ParseText parses a configuration that is made for path, and is not there yet.
+func ParseText(path, text, host string) (*config.Config, error) {
+	whole, err := config.Expand(path, []byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse(path, whole, host, doctor.Settings())
 }
 
 // Keys returns the keys of the experiment: those of its schedule or, if that cannot be read, those

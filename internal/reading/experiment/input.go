@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
@@ -36,8 +37,6 @@ type Reader struct {
 	SaysPrograms  bool                  // the output begins with dataset.Info.Programs
 	Visit         func(*results.Record) // if not nil, is called for each record that can be used
 	LinesApart    bool                  // see exchange.LinesApart
-
-	visitPart func(Experiment, *results.Record) // the same, with the directory
 }
 
 // Selection says what to read from an argument.
@@ -170,13 +169,32 @@ func (r Reader) Series(arg string, o Selection) (d *dataset.Dataset, config stri
 func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, error) {
 	var parts []*dataset.Dataset
 	var first *config.Config
-	var again copies
-	list := Parts(r.FS, arg)
+	list, visit := Parts(r.FS, arg), r.Visit
+	same := map[string]string{}
 	if len(list) > 1 {
-		r.Visit = r.sameConfig(list)
+		same = r.sameConfigs(list)
 	}
+	began := map[started]string{} // directories
 	for _, dir := range list {
-		d, e, err := again.part(r, dir, keep)
+		copied := ""
+		r.Visit = func(rec *results.Record) {
+			id := started{rec.BootID, rec.Process.PID, rec.Started}
+			if other, again := began[id]; again && other != dir {
+				copied = other
+			}
+			if !rec.Started.IsZero() {
+				began[id] = dir
+			}
+			rec.ConfigHash = cmp.Or(same[rec.ConfigHash], rec.ConfigHash)
+			if visit != nil {
+				visit(rec)
+			}
+		}
+		d, e, err := r.part(dir, keep)
+		if err == nil && copied != "" {
+			err = fmt.Errorf("%s: it has records of %s: one is a copy of the other, whose executions would "+
+				"count twice; remove one", dir, copied)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -201,6 +219,15 @@ func (r Reader) columns(arg string, keep func(string) bool) (*dataset.Dataset, e
 	return d, nil
 }
 
+// started identifies a process execution, in all directories. Where a directory was copied for a
+// second machine, executions that are counted twice would make everything look more certain than it
+// is.
+type started struct {
+	boot string
+	pid  int
+	at   time.Time
+}
+
 // part reads one directory.
 func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Experiment, error) {
 	e, err := Open(r.FS, dir)
@@ -213,9 +240,6 @@ func (r Reader) part(dir string, keep func(string) bool) (*dataset.Dataset, Expe
 		rec.ConfigHash = cmp.Or(present[rec.ConfigHash], rec.ConfigHash)
 		if r.Visit != nil {
 			r.Visit(rec)
-		}
-		if r.visitPart != nil {
-			r.visitPart(e, rec)
 		}
 	})
 	if err != nil {
@@ -257,7 +281,6 @@ func (r Reader) reportProblems(arg string, d *dataset.Dataset) {
 // need be in memory at a time.
 func (r Reader) Keyed(arg, keys string) (in Input, doc *warmup.Document,
 	series func(pair, execution int) (dataset.Execution, error), err error) {
-	places := placesOf(&r)
 	if in, doc, err = r.Analyzed(arg, keys, nil); err != nil {
 		return in, nil, nil, err
 	}
@@ -267,19 +290,16 @@ func (r Reader) Keyed(arg, keys string) (in Input, doc *warmup.Document,
 			return all.Find(doc.Pairs[pair].ParsedKey()).Executions[execution], nil
 		}, err
 	}
-	records := map[key.Key][]place{}
-	for i := range in.Data.Pairs {
-		p := &in.Data.Pairs[i]
-		records[p.Key] = places.inOrderOf(p)
-	}
 	return in, doc, func(pair, execution int) (dataset.Execution, error) {
-		at := records[doc.Pairs[pair].ParsedKey()][execution]
-		rec, err := at.part.Reader().Load(at.name)
+		read := &in.Data.Find(doc.Pairs[pair].ParsedKey()).Executions[execution]
+		dir, file := filepath.Split(read.Record)
+		name, _ := results.ParseName(file)
+		rec, err := results.NewReader(r.FS, dir).Load(name)
 		if err != nil {
 			return dataset.Execution{}, err
 		}
 		e := Execution(&rec, nil)
-		e.Number = in.Data.Find(doc.Pairs[pair].ParsedKey()).Executions[execution].Number
+		e.Number = read.Number
 		return e, nil
 	}, nil
 }

@@ -9,10 +9,8 @@ import (
 	"strings"
 
 	"krund/internal/analysis/enough"
-	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable"
-	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/experiment"
 )
@@ -74,11 +72,7 @@ func Configuration(fsys durable.FS, arg, path, host string, doc *enough.Document
 			z.executions)
 	}
 	text = append(text, b.String()...)
-	whole, err := config.Expand(path, text)
-	if err == nil {
-		_, err = config.Parse(path, whole, host, doctor.Settings())
-	}
-	if err != nil {
+	if _, err := experiment.ParseText(path, string(text), host); err != nil {
 		return nil, fmt.Errorf("--write: the configuration of %s cannot be extended: %w", arg, err)
 	}
 	return text, nil

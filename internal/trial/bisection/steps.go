@@ -16,7 +16,6 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/warmup"
-	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/experiment/config"
@@ -178,23 +177,14 @@ func (p *Plan) CheckTemplate(fsys durable.FS, dir, host string) error {
 	b := Bisection{FS: fsys, Dir: dir, Plan: *p}
 	file, _ := b.Step(1) // with --to, its name has that of the directory
 	text := p.Configuration(dir, len(p.Versions)-1)
-	whole, err := config.Expand(file, []byte(text))
-	if err != nil {
-		return fmt.Errorf("--template makes a wrong configuration: %w", err)
-	}
-	cfg, err := config.Parse(file, whole, host, doctor.Settings())
+	cfg, err := experiment.ParseText(file, text, host)
 	if err != nil {
 		return fmt.Errorf("--template makes a wrong configuration: %w", err)
 	}
 	for _, wanted.Arm = range []string{Good, Candidate} {
 		if !slices.Contains(cfg.Keys(), wanted) {
-			return experiment.Usage(
-				fmt.Errorf(
-					"--template: its experiment has no key %s; it has %s",
-					wanted,
-					display.Clip(fmt.Sprint(cfg.Keys()), display.MaxMessage),
-				),
-			)
+			return experiment.Usage(fmt.Errorf("--template: its experiment has no key %s; it has %s", wanted,
+				display.Clip(fmt.Sprint(cfg.Keys()), display.MaxMessage)))
 		}
 	}
 	return nil
@@ -211,11 +201,6 @@ func (p *Plan) Text(d sequential.BisectDecision) string {
 		return fmt.Sprintf("%s and %s do not differ enough in %s: after %s nothing is shown", names[0],
 			names[len(names)-1], p.Key, display.Count(d.Blocks, "block"))
 	}
-	return soFar(names, d)
-}
-
-// soFar is what is known before the end.
-func soFar(names []string, d sequential.BisectDecision) string {
 	text := display.Count(d.Blocks, "block") + " measured; "
 	if d.Probability == 0 {
 		return text + "it is not shown yet that " + names[len(names)-1] + " differs from " + names[0]
@@ -260,11 +245,7 @@ func Confirmation(file, template, before, after string, keys []string, host stri
 	}
 	parse := func(others string) (*config.Config, string, error) {
 		text := strings.ReplaceAll(text, otherKeys, others)
-		whole, err := config.Expand(file, []byte(text))
-		if err != nil {
-			return nil, "", fmt.Errorf("the template makes a wrong configuration: %w", err)
-		}
-		cfg, err := config.Parse(file, whole, host, doctor.Settings())
+		cfg, err := experiment.ParseText(file, text, host)
 		if err != nil {
 			err = fmt.Errorf("the template makes a wrong configuration: %w", err)
 		}
