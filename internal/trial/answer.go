@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/compare"
@@ -176,14 +179,14 @@ func shellOf(executions []dataset.Execution) *Shell {
 
 // mean is that of a column over all runs; 0 without any.
 func mean(executions []dataset.Execution, column string) float64 {
-	total, n := 0.0, 0
+	var all []float64
 	for i := range executions {
 		if executions[i].Outcome == results.Completed {
 			values, _ := executions[i].Values(column)
-			total, n = total+sum(values), n+len(values)
+			all = append(all, values...)
 		}
 	}
-	return total / float64(max(n, 1))
+	return floats.Sum(all) / float64(max(len(all), 1))
 }
 
 // resultOf analyzes one subject.
@@ -322,15 +325,9 @@ func analyze(executions []dataset.Execution) (compare.Side, error) {
 // describe fills in the numbers about all runs.
 func (r *Timing) describe(values []float64) {
 	sorted := slices.Sorted(slices.Values(values))
-	mean, squares := sum(values)/float64(len(values)), 0.0
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
+	mean, sd := stat.MeanStdDev(values, nil)
 	r.Runs, r.Mean, r.Median = len(sorted), warmup.Real(mean), warmup.Real(arith.Median(sorted))
-	r.Min, r.Max = warmup.Real(sorted[0]), warmup.Real(sorted[len(sorted)-1])
-	if r.Runs > 1 {
-		r.SD = warmup.Real(math.Sqrt(squares / float64(r.Runs-1)))
-	}
+	r.SD, r.Min, r.Max = warmup.Real(sd), warmup.Real(sorted[0]), warmup.Real(sorted[len(sorted)-1])
 	r.Level = estimate(r.levels)
 }
 
@@ -364,21 +361,13 @@ func (r *Timing) usage(good, shell []dataset.Execution) {
 	}
 }
 
-func sum(values []float64) float64 {
-	total := 0.0
-	for _, v := range values {
-		total += v
-	}
-	return total
-}
-
 // means are the means of the completed executions, by number.
 func means(executions []dataset.Execution) map[int]float64 {
 	all := map[int]float64{}
 	for i := range executions {
 		values, _ := executions[i].Values(dataset.Wall)
 		if executions[i].Outcome == results.Completed && len(values) > 0 {
-			all[executions[i].Number] = sum(values) / float64(len(values))
+			all[executions[i].Number] = stat.Mean(values, nil)
 		}
 	}
 	return all

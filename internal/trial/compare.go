@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"krund/internal/analysis/classify"
@@ -66,16 +67,23 @@ func (a *Answer) compare(p Plan) error {
 		if err != nil {
 			return fmt.Errorf("compare %s with %s: %w", r.Text, base.Text, err)
 		}
-		v.judge()
+		v.Told = v.Low > 1 || v.High < 1
+		v.Same = v.Low > 1/(1+margin) && v.High < 1+margin
 		a.Compared = append(a.Compared, v)
 	}
 	return nil
 }
 
+// ratioTo is the comparison of a subject with the fastest without an interval.
+func (r *Timing) ratioTo(fastest Timing) Versus {
+	nan := warmup.Real(math.NaN())
+	return Versus{Name: r.Name, Ratio: float64(r.Level.Mean / fastest.Level.Mean), Low: nan, High: nan,
+		Margin: margin}
+}
+
 // versus compares a subject with the fastest.
 func (r *Timing) versus(fastest Timing, level float64) (Versus, error) {
-	v := Versus{Name: r.Name, Ratio: float64(r.Level.Mean / fastest.Level.Mean), Low: warmup.Real(math.NaN()),
-		High: warmup.Real(math.NaN())}
+	v := r.ratioTo(fastest)
 	var sides [2]compare.Side
 	for i, executions := range [][]dataset.Execution{fastest.measured(), r.measured()} {
 		var err error
@@ -94,18 +102,10 @@ func (r *Timing) versus(fastest Timing, level float64) (Versus, error) {
 	return v, nil
 }
 
-// judge says what the interval shows.
-func (v *Versus) judge() {
-	v.Margin = margin
-	v.Told = v.Low > 1 || v.High < 1
-	v.Same = v.Low > 1/(1+margin) && v.High < 1+margin
-}
-
 // anytime compares a subject with the fastest by the sequential test: on the differences of the
 // logarithms in the rounds, with the probability alpha of being wrong at any look.
 func (r *Timing) anytime(fastest Timing, alpha float64) Versus {
-	nan := warmup.Real(math.NaN())
-	v := Versus{Name: r.Name, Ratio: float64(r.Level.Mean / fastest.Level.Mean), Low: nan, High: nan}
+	v := r.ratioTo(fastest)
 	var differences []float64
 	for number, level := range r.levels {
 		if before := fastest.levels[number]; before > 0 && level > 0 {
@@ -140,28 +140,13 @@ func execution(number int, times []float64) dataset.Execution {
 		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: times}}}
 }
 
-// estimate returns the mean of executions with its interval.
+// estimate returns the mean of executions with Student's interval; fewer than two have none.
 func estimate(levels map[int]float64) Estimate {
-	return interval(slices.Sorted(maps.Values(levels)), confidence)
-}
-
-// interval is Student's; fewer than two values have none.
-func interval(values []float64, level float64) Estimate {
-	n := float64(len(values))
-	if n == 0 {
-		none := warmup.Real(math.NaN())
-		return Estimate{none, none, none}
+	mean, sd := stat.MeanStdDev(slices.Sorted(maps.Values(levels)), nil)
+	half, n := math.NaN(), float64(len(levels))
+	if n > 1 {
+		half = distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile((1+confidence)/2) * sd / math.Sqrt(n)
 	}
-	mean := sum(values) / n
-	if len(values) < 2 {
-		return Estimate{warmup.Real(mean), warmup.Real(math.NaN()), warmup.Real(math.NaN())}
-	}
-	squares := 0.0
-	for _, v := range values {
-		squares += (v - mean) * (v - mean)
-	}
-	t := -distuv.StudentsT{Sigma: 1, Nu: n - 1}.Quantile((1 - level) / 2)
-	half := t * math.Sqrt(squares/(n-1)/n)
 	return Estimate{warmup.Real(mean), warmup.Real(mean - half), warmup.Real(mean + half)}
 }
 

@@ -1,6 +1,7 @@
 package integrity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -331,22 +332,13 @@ func (m *mending) changeOf(slot schedule.Slot) (change, bool) {
 	if _, again := slices.BinarySearch(m.pending, slot.Index); again {
 		return change{}, false
 	}
-	past := m.slots[slot.Index]
-	if past == nil {
-		past = &history{}
-	}
-	past = past.of(slot)
+	past := cmp.Or(m.slots[slot.Index], &history{}).of(slot)
 	final, ok := past.Final()
-	code, _ := disagreement(slot, past)
+	code, _, _ := disagreement(slot, past)
 	switch {
-	case ok && (code == SlotBehind || code == OutcomeDiffers):
+	case ok && (code == SlotBehind || code == OutcomeDiffers || slot.Flag == schedule.Running):
 		return change{slot, schedule.FlagOf(final.Outcome),
-			fmt.Sprintf("according to the record of attempt %d",
-				final.Name.Attempt), 0}, true
-	case ok && slot.Flag == schedule.Running:
-		return change{slot, schedule.FlagOf(final.Outcome),
-			fmt.Sprintf("according to the record of attempt %d",
-				final.Name.Attempt), 0}, true
+			fmt.Sprintf("according to the record of attempt %d", final.Name.Attempt), 0}, true
 	case code == RecordLost:
 		forget := 0
 		for missing := past.missing(slot); slices.Contains(missing, slot.Attempts-forget); {

@@ -1,6 +1,7 @@
 package integrity
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -148,10 +149,7 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 	if _, pending := slices.BinarySearch(c.pending, slot.Index); pending {
 		return // its records are about to be replaced
 	}
-	h := c.slots[slot.Index]
-	if h == nil {
-		h = &history{}
-	}
+	h := cmp.Or(c.slots[slot.Index], &history{})
 	c.twice(h.of(slot))
 	for _, r := range h.Records {
 		switch {
@@ -170,12 +168,12 @@ func (c *check) compare(s *schedule.Schedule, slot schedule.Slot) {
 				"the schedule is older than the records: get both from the same copy of the directory")
 		}
 	}
-	p, fix := disagreement(slot, h)
+	code, what, fix := disagreement(slot, h)
 	switch {
-	case p == RecordLost && len(h.missing(slot)) > 0:
+	case code == RecordLost && len(h.missing(slot)) > 0:
 		c.lost(slot, h, fix)
-	case p != "":
-		c.report.slot(p, scheduleFile, slot.Index, describe(p, slot, h), fix)
+	case code != "":
+		c.report.slot(code, scheduleFile, slot.Index, what, fix)
 	default:
 		c.lost(slot, h,
 			copyFix+"; the slot does not need it, but it is the only explanation of why that attempt does "+
@@ -218,47 +216,31 @@ func (h *history) missing(slot schedule.Slot) []int {
 	return list
 }
 
-// disagreement returns how a slot and its records contradict each other, or "" if they agree.
-func disagreement(slot schedule.Slot, h *history) (Code, string) {
+// disagreement returns how a slot and its records contradict each other, and what to do; "" if they
+// agree.
+func disagreement(slot schedule.Slot, h *history) (code Code, what, fix string) {
 	final, ok := h.Final()
+	says := fmt.Sprintf("the slot is %s, but the record of attempt %d says %s", slot.Flag,
+		final.Name.Attempt, final.Outcome)
 	switch slot.Flag {
 	case schedule.Completed, schedule.Timeout, schedule.Error:
 		switch {
-		case !ok && h.broken > 0:
-			return "", "" // the broken record is already reported
+		case !ok && h.broken > 0: // the broken record is already reported
 		case !ok && slot.Flag == schedule.Error && len(h.Records) > 0 && len(h.missing(slot)) == 0:
-			return "", "" // all its attempts are to be rerun
+			// all its attempts are to be rerun
 		case !ok:
-			return RecordLost, copyFix + "; or " + repairFix + ": it reschedules the slot"
+			return RecordLost, fmt.Sprintf("the slot is %s after %s, but none of its records says so",
+				slot.Flag, attempts(slot.Attempts)), copyFix + "; or " + repairFix + ": it reschedules the slot"
 		case schedule.FlagOf(final.Outcome) != slot.Flag:
-			return OutcomeDiffers, repairFix + ": the record is authoritative"
+			return OutcomeDiffers, says, repairFix + ": the record is authoritative"
 		}
-	case schedule.Outstanding:
-		if ok {
-			return SlotBehind, repairFix + ": it finishes the slot"
-		}
-	case schedule.Running:
-		if ok && final.Name.Attempt < slot.Attempts {
-			return SlotBehind, repairFix + ": it finishes the slot"
+	case schedule.Outstanding, schedule.Running:
+		if ok && (slot.Flag == schedule.Outstanding || final.Name.Attempt < slot.Attempts) {
+			return SlotBehind, says, repairFix + ": it finishes the slot"
 		}
 	case schedule.Skipped:
 	}
-	return "", ""
-}
-
-func describe(c Code, slot schedule.Slot, h *history) string {
-	final, _ := h.Final()
-	switch c {
-	case RecordLost:
-		return fmt.Sprintf("the slot is %s after %s, but none of its records says so", slot.Flag,
-			attempts(slot.Attempts))
-	case SlotBehind:
-		return fmt.Sprintf("the slot is %s, but the record of attempt %d says %s", slot.Flag,
-			final.Name.Attempt, final.Outcome)
-	default:
-		return fmt.Sprintf("the slot says %s, but the record of attempt %d says %s", slot.Flag,
-			final.Name.Attempt, final.Outcome)
-	}
+	return "", "", ""
 }
 
 func attempts(n int) string { return display.Count(n, "attempt") }

@@ -124,12 +124,10 @@ func describe(times []int64) (*StartupTime, error) {
 	}
 	times = slices.Sorted(slices.Values(times))
 	values := make([]float64, len(times))
-	sum := 0.0
 	for i, ns := range times {
 		values[i] = float64(ns)
-		sum += values[i]
 	}
-	t := &StartupTime{Executions: len(times), Mean: sum / float64(len(times)), Min: times[0],
+	t := &StartupTime{Executions: len(times), Mean: arith.MeanOf(values), Min: times[0],
 		Median: arith.Median(values), Max: times[len(times)-1]}
 	interval, err := bootstrap.Mean([][][]float64{{values}}, bootstrap.Options{
 		Workers: runtime.GOMAXPROCS(0), Exact: true,

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -182,16 +183,14 @@ type StoppedIterations struct {
 
 // stoppedOf returns what [stop.iterations] has saved; nil if there are no executions that it ends.
 func stoppedOf(cfg *config.Config, samples []Sample) *StoppedIterations {
-	s := &StoppedIterations{}
+	var s *StoppedIterations
 	for _, e := range samples {
 		if Ends(cfg, e.Key) {
+			s = cmp.Or(s, &StoppedIterations{})
 			s.Executions++
 			s.Done += e.Done
 			s.Planned += e.Planned
 		}
-	}
-	if s.Executions == 0 {
-		return nil
 	}
 	return s
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/boot/doctor"
@@ -114,18 +116,15 @@ func Boots(c noise.Certificate, earlier []noise.Certificate) *noise.Boots {
 	if len(all) < leastBoots || c.Plain.Floor == nil {
 		return nil
 	}
-	var mean, within, between, expected float64
+	var within, expected float64
+	var means []float64
 	for _, one := range all {
 		f := one.Plain.Floor
-		mean += math.Log(f.MeanNS) / n
+		means = append(means, math.Log(f.MeanNS))
 		within += f.SDLog * f.SDLog / n
 		expected += f.SDLog * f.SDLog / float64(f.Executions) / n
 	}
-	for _, one := range all {
-		off := math.Log(one.Plain.Floor.MeanNS) - mean
-		between += off * off / (n - 1)
-	}
-	between = max(between-expected, 0)
+	between := max(stat.Variance(means, nil)-expected, 0)
 	b := &noise.Boots{Boots: len(all), Since: all[len(all)-1].Date.UTC().Format(time.DateOnly),
 		SDLog: math.Sqrt(between), Total: math.Sqrt(between + within)}
 	total := compare.NoiseFloor{SDLog: b.Total}
@@ -264,10 +263,8 @@ subfolder = "c"
 `, noiseIterations, max(n.Executions, 1), n.benchmarks, noiseBenchmark, noiseParameter)
 	for _, d := range doctor.Settings() {
 		policy := setting.Off
-		for _, name := range settings {
-			if name == d.Name {
-				policy = setting.Apply
-			}
+		if slices.Contains(settings, d.Name) {
+			policy = setting.Apply
 		}
 		fmt.Fprintf(&b, "%s = %q\n", d.Name, policy)
 	}
