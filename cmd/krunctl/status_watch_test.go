@@ -96,8 +96,7 @@ func TestServeWarns(t *testing.T) {
 			t.Logf("no IPv6 here: %v", err)
 			continue
 		}
-		if err != nil || strings.Contains(warned.String(), "everyone in the network can read") != want {
-			t.Errorf("%s: %v, %q", address, err, warned.String())
-		}
+		must.Be(t, err == nil && strings.Contains(warned.String(),
+			"everyone in the network can read") == want, address, err, warned.String())
 	}
 }

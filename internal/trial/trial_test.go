@@ -103,9 +103,7 @@ func TestSubjects(t *testing.T) {
 		{[]string{"shell-startup"}, SubjectOptions{}, "shell-startup-2"},
 	} {
 		list, err := Subjects(test.args, test.o)
-		if err != nil || names(list) != test.want {
-			t.Errorf("%q: %s, %v, want %s", test.args, names(list), err, test.want)
-		}
+		must.Be(t, err == nil && names(list) == test.want, test.args, names(list), err, test.want)
 	}
 	for _, test := range []struct {
 		args []string
@@ -133,15 +131,12 @@ func TestTOML(t *testing.T) {
 		IgnoreFailure: true, Calibrate: []string{"sh", "-c", ""}, Timeout: 1500 * time.Millisecond,
 		Dir: "/home", Files: "/tmp/files", Env: []string{"PATH=/a:/b", "X=\"=\n"}}
 	cfg := must.Get(config.Parse("/tmp/time.toml", []byte(p.TOML()), "host", doctor.Settings()))(t, p.TOML())
-	if len(cfg.Keys()) != 4 || cfg.Experiment.Executions != 4 || cfg.Limits.Timeout != p.Timeout {
-		t.Errorf("keys %v, %+v", cfg.Keys(), cfg.Experiment)
-	}
+	must.Be(t, len(cfg.Keys()) == 4 && cfg.Experiment.Executions == 4 && cfg.Limits.Timeout == p.Timeout,
+		"keys", cfg.Keys(), cfg.Experiment)
 	for i, s := range list {
 		vm, _, bench, err := cfg.Lookup(p.Key(s))
-		if err != nil || vm.Iterations != p.Iterations[i] || bench.Parameter != 9 ||
-			!slices.Equal(vm.Env, p.Env) {
-			t.Errorf("%s: %+v, %v", s.Name, vm, err)
-		}
+		must.Be(t, err == nil && vm.Iterations == p.Iterations[i] && bench.Parameter == 9 &&
+			slices.Equal(vm.Env, p.Env), s.Name, vm, err)
 	}
 	vm, _, _, _ := cfg.Lookup(p.Key(list[0]))
 	want := []string{"--warmup", "2", "--ignore-failure", "--setup", "make 7", "--directory", "/home",
@@ -329,10 +324,8 @@ func TestAnswer(t *testing.T) {
 		}
 	}
 	r := a.Subjects[0]
-	if r.Runs != 400 || math.Abs(float64(r.Mean)-0.130) > 0.001 || math.Abs(*r.User-0.065) > 0.001 ||
-		r.Class != "flat" || len(r.Warnings) > 0 {
-		t.Errorf("a: %+v", r)
-	}
+	must.Be(t, r.Runs == 400 && math.Abs(float64(r.Mean)-0.130) <= 0.001 &&
+		math.Abs(*r.User-0.065) <= 0.001 && r.Class == "flat" && len(r.Warnings) <= 0, "a", r)
 	must.Get(json.Marshal(a))(t)
 }
 
@@ -373,10 +366,8 @@ func TestAnswerTooShort(t *testing.T) {
 	must.Be(t, len(a.Warnings) == 1 && strings.HasPrefix(a.Warnings[0], "no ratio with a: "), "warnings",
 		a.Warnings)
 	short := a.Subjects[0]
-	if !short.TooShort || short.Runs != 400 || short.User != nil ||
-		len(short.Times)+len(short.Warnings) > 0 || a.Subjects[1].TooShort {
-		t.Errorf("%+v", short)
-	}
+	must.Be(t, short.TooShort && short.Runs == 400 && short.User == nil &&
+		len(short.Times)+len(short.Warnings) <= 0 && !a.Subjects[1].TooShort, short)
 	text := must.Get(json.Marshal(a))(t)
 	for _, want := range []string{`"mean":null,"standard_deviation":null,"median":null,"min":null,"max":null`,
 		`"level":{"mean":null,"low":null,"high":null}`, `"too_short":true`, `"slow":0.00101`,
@@ -450,11 +441,9 @@ func TestAnswerOfUnsteady(t *testing.T) {
 	got := a.Subjects[0]
 	const want = "its times did not become steady in every execution: the mean is that of all " +
 		"iterations, and describes no state of it; a comparison takes 2.0"
-	if len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], want) ||
-		!strings.HasSuffix(got.Warnings[0], " µs, without the warm-up") ||
-		math.Abs(float64(got.Mean)-16.55e-6) > 1e-7 {
-		t.Errorf("mean %g, class %s, warnings %q", got.Mean, got.Class, got.Warnings)
-	}
+	must.Be(t, len(got.Warnings) == 1 && strings.HasPrefix(got.Warnings[0], want) &&
+		strings.HasSuffix(got.Warnings[0], " Âµs, without the warm-up") &&
+		math.Abs(float64(got.Mean)-16.55e-6) <= 1e-7, "mean", got.Mean, got.Class, got.Warnings)
 	// what is steady in every execution, but slower at the end in some, has another reason
 	slower := Timing{Class: classify.BadInconsistent}
 	if slower.warnClass(); len(slower.Warnings) != 1 ||

@@ -59,9 +59,7 @@ func half(random *rand.Rand, of []int) []int {
 }
 
 func (v bursty) key(random *rand.Rand) Key {
-	var executions []dataset.Execution
-	var analyses []warmup.Execution
-	for x := range v.executions {
+	return several(v.executions, func(int) (dataset.Execution, warmup.Execution) {
 		bursts := v.bursts(random)
 		slow := half(random, bursts)
 		first := slow
@@ -72,14 +70,12 @@ func (v bursty) key(random *rand.Rand) Key {
 			first = half(random, bursts)
 		}
 		e, a := made(v.n, slow, nil)
-		e.Number, a.Number = x+1, x+1
 		counts(&e, "minor_faults", 1, first)
 		for _, name := range []string{"voluntary_switches", "involuntary_switches", "device_interrupts"} {
 			counts(&e, name, 1, half(random, v.bursts(random)))
 		}
-		executions, analyses = append(executions, e), append(analyses, a)
-	}
-	return keyOf(executions, analyses)
+		return e, a
+	})
 }
 
 // simulate returns of how many keys the first column is named as a cause, of how many only as in
@@ -140,12 +136,8 @@ func TestSameBursts(t *testing.T) {
 	k := bursty{shared, 1000, 3, 5}.key(rand.New(rand.NewPCG(1, 1)))
 	must.Need(t, len(k.Statements) == 1 && k.Statements[0].SameBursts, k.Statements)
 	s := k.Statements[0]
-	must.Equal(
-		t,
-		s.Text,
-		fmt.Sprintf("%d of %d outliers are in the same bursts as page faults; both may have "+
-			"another cause", s.Hits, s.Targets),
-	)
+	must.Equal(t, s.Text, fmt.Sprintf("%d of %d outliers are in the same bursts as page faults; both may "+
+		"have another cause", s.Hits, s.Targets))
 	must.Equal(t, k.Outliers, Coverage{Total: s.Targets})
 	with := 0
 	for _, x := range k.Executions {

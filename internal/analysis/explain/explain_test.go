@@ -47,7 +47,19 @@ func made(n int, outliers, changes []int) (dataset.Execution, warmup.Execution) 
 	return e, a
 }
 
-// key explains executions.
+// several explains executions that one makes, by their numbers from 0.
+func several(n int, one func(x int) (dataset.Execution, warmup.Execution)) Key {
+	var executions []dataset.Execution
+	var analyses []warmup.Execution
+	for x := range n {
+		e, a := one(x)
+		e.Number, a.Number = x+1, x+1
+		executions, analyses = append(executions, e), append(analyses, a)
+	}
+	return keyOf(executions, analyses)
+}
+
+// keyOf explains executions.
 func keyOf(e []dataset.Execution, a []warmup.Execution) Key {
 	return OfKey(&dataset.Pair{Executions: e}, &warmup.Pair{Key: "b:V:v", Executions: a}, dataset.Wall,
 		Default())
@@ -77,25 +89,18 @@ func TestRecurringCause(t *testing.T) {
 	must.Need(t, len(k.Statements) == 1, k)
 	s := k.Statements[0]
 	others := 33.0/201*50 - 6
-	want := Candidate{Target: Outliers, Cause: GC, Source: "events gc", Feature: Present, Targets: 6, Hits: 6,
-		Expected: 33.0 / 201, OddsRatio: 6.5 * (294.5 - others) / (0.5 * (0.5 + others)),
-		Explained: 1 - 33.0/201/6, P: 1.0 / 201, Corrected: 1.0 / 201, Smallest: 1.0 / 201, Time: s.Time}
-	if !near64(s.Expected, want.Expected) || !near64(s.OddsRatio, want.OddsRatio) ||
-		!near64(s.Explained, want.Explained) || !near64(s.P, want.P) ||
-		!near64(s.Corrected, want.Corrected) || !near64(s.Smallest, want.Smallest) || s.Hits != 6 ||
-		s.Cause != GC || s.Target != Outliers || s.Feature != Present {
-		t.Errorf("%+v\nwant %+v", s.Candidate, want)
+	for _, c := range [][2]float64{{s.Expected, 33.0 / 201}, {s.Explained, 1 - 33.0/201/6}, {s.P, 1.0 / 201},
+		{s.OddsRatio, 6.5 * (294.5 - others) / (0.5 * (0.5 + others))}, {s.Corrected, 1.0 / 201},
+		{s.Smallest, 1.0 / 201}} {
+		must.Be(t, near64(c[0], c[1]), c, s)
 	}
+	must.Be(t, s.Hits == 6 && s.Cause == GC && s.Target == Outliers && s.Feature == Present, s.Candidate)
 	must.Be(t, s.Time != nil && near64(*s.Time, 1), "time", s.Time)
-	if want := "6 of 6 outliers contain a garbage collection; without them the series " +
-		"has none"; s.Text != want {
-		t.Errorf("%q", s.Text)
-	}
+	must.Equal(t, s.Text, "6 of 6 outliers contain a garbage collection; without them the series has none")
 	f := k.Executions[0].Outliers[1]
-	if want := "outlier at 61: 3 times the mean of its segment; a garbage collection (`full`) took " +
-		"2.000 ms of its 3.000 ms"; f.Text != want || f.Cause != GC || f.Iteration != 60 {
-		t.Errorf("%q, %+v", f.Text, f)
-	}
+	must.Equal(t, f.Text, "outlier at 61: 3 times the mean of its segment; a garbage collection (`full`) took "+
+		"2.000 ms of its 3.000 ms")
+	must.Be(t, f.Cause == GC && f.Iteration == 60, f)
 	must.Equal(t, k.Outliers, (Coverage{Total: 6, Explained: 6}))
 	second := e
 	second.Number = 2
@@ -117,35 +122,28 @@ func TestTooShortCollections(t *testing.T) {
 		event(&e, "gc", "", i, 20_000)
 	}
 	k := keyOf([]dataset.Execution{e, e}, []warmup.Execution{a, a})
-	if len(k.Statements) != 0 || k.Outliers.Explained != 0 ||
-		k.Executions[0].Outliers[0].Text != "outlier at 11: 3 times the mean of its segment; no cause is "+
-			"established" {
-		t.Errorf("%+v", k)
-	}
+	must.Be(t, len(k.Statements) == 0 && k.Outliers.Explained == 0, k)
+	must.Equal(t, k.Executions[0].Outliers[0].Text, "outlier at 11: 3 times the mean of its segment; no "+
+		"cause is established")
 }
 
 // TestLastCompilation: in each of three executions the last compilation of run_iter ends just
 // before the changepoint; there are others earlier.
 func TestLastCompilation(t *testing.T) {
-	var executions []dataset.Execution
-	var analyses []warmup.Execution
-	for x, at := range []int{117, 143, 188} {
+	k := several(3, func(x int) (dataset.Execution, warmup.Execution) {
+		at := []int{117, 143, 188}[x]
 		e, a := made(400, nil, []int{at})
-		e.Number, a.Number = x+1, x+1
 		for i := range 20 {
 			event(&e, "compile", "other", 3*i, 100_000)
 		}
 		event(&e, "compile", "run_iter", at-1, 500_000)
-		executions, analyses = append(executions, e), append(analyses, a)
-	}
-	k := keyOf(executions, analyses)
+		return e, a
+	})
 	must.Need(t, len(k.Statements) == 1 && k.Statements[0].Cause == Compile && k.Changepoints.Explained == 3,
 		k)
 	f := k.Executions[0].Changepoints[0]
-	if want := "changepoint at 118: iterations become 10 % slower; a compilation of `run_iter` " +
-		"ended in iteration 117, the last of all"; f.Text != want {
-		t.Errorf("%q", f.Text)
-	}
+	must.Equal(t, f.Text, "changepoint at 118: iterations become 10 % slower; a compilation of `run_iter` "+
+		"ended in iteration 117, the last of all")
 	st := k.Executions[0].Steady
 	want := "statistically steady from iteration 118; the VM: last compilation in iteration 117"
 	must.Be(t, st.Text == want && *st.LastCompile == 116 && st.Compiles == 0 && len(st.Warnings) == 0, st)
@@ -154,11 +152,10 @@ func TestLastCompilation(t *testing.T) {
 // TestLevelOfAColumn: page faults rise from about 2 to 52 per iteration at the changepoint.
 func TestLevelOfAColumn(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	var executions []dataset.Execution
-	var analyses []warmup.Execution
-	for x, at := range []int{120, 200, 260} {
+	k := several(3, func(x int) (dataset.Execution, warmup.Execution) {
+		at := []int{120, 200, 260}[x]
 		e, a := made(400, nil, []int{at})
-		e.Number, a.Number, e.Instrument = x+1, x+1, ""
+		e.Instrument = ""
 		faults := make([]int64, 400)
 		for i := range faults {
 			faults[i] = 1 + int64(random.IntN(3))
@@ -168,23 +165,19 @@ func TestLevelOfAColumn(t *testing.T) {
 		}
 		e.Columns = append(e.Columns, dataset.Column{Name: "minor_faults", Core: dataset.NoCore,
 			Ints: faults})
-		executions, analyses = append(executions, e), append(analyses, a)
-	}
-	k := keyOf(executions, analyses)
-	if len(k.Statements) != 1 || k.Statements[0].Cause != Faults || k.Statements[0].Feature != Shift ||
-		k.Statements[0].Text != "3 of 3 changepoints come with a change of the level of page faults "+
-			"(column minor_faults)" {
-		t.Fatalf("%+v", k)
-	}
+		return e, a
+	})
+	must.Need(t, len(k.Statements) == 1 && k.Statements[0].Cause == Faults &&
+		k.Statements[0].Feature == Shift, k)
+	must.Equal(t, k.Statements[0].Text, "3 of 3 changepoints come with a change of the level of page faults "+
+		"(column minor_faults)")
 	if f := k.Executions[1].Changepoints[0]; !strings.Contains(f.Text,
 		"; minor_faults per iteration rises from 1.9") || !strings.Contains(f.Text, " to 5") {
 		t.Errorf("%q", f.Text)
 	}
 	// evidence that was not recorded is named, with a remedy
-	if len(k.Missing) != 2 || !strings.Contains(k.Missing[0], `instrument = "events"`) ||
-		!strings.Contains(k.Missing[1], "instructions") {
-		t.Errorf("%q", k.Missing)
-	}
+	must.Be(t, len(k.Missing) == 2 && strings.Contains(k.Missing[0], `instrument = "events"`) &&
+		strings.Contains(k.Missing[1], "instructions"), k.Missing)
 	st := k.Executions[0].Steady
 	must.Be(t, strings.HasSuffix(st.Text, "the VM has not reported any compilation"), st)
 }
@@ -195,11 +188,10 @@ func TestLevelOfAColumn(t *testing.T) {
 func TestFrequency(t *testing.T) {
 	for _, factor := range []float64{1.25, 0.8} {
 		random := rand.New(rand.NewPCG(3, 4))
-		var executions []dataset.Execution
-		var analyses []warmup.Execution
-		for x, at := range []int{120, 200, 260} {
+		k := several(3, func(x int) (dataset.Execution, warmup.Execution) {
+			at := []int{120, 200, 260}[x]
 			e, a := made(400, nil, []int{at})
-			e.Number, a.Number, e.Instrument = x+1, x+1, ""
+			e.Instrument = ""
 			a.Segments[1].Mean = factor * a.Segments[0].Mean
 			mperf := level(random, 400, 2e6, 0.002)
 			for i := at; i < 400; i++ {
@@ -210,9 +202,8 @@ func TestFrequency(t *testing.T) {
 				level(random, 400, 3e6, 0.002), mperf} {
 				e.Columns = append(e.Columns, dataset.Column{Name: columns[c], Core: 3, Ints: values})
 			}
-			executions, analyses = append(executions, e), append(analyses, a)
-		}
-		k := keyOf(executions, analyses)
+			return e, a
+		})
 		if len(k.Statements) != 1 || k.Statements[0].Cause != Frequency || k.Changepoints.Explained != 3 ||
 			k.Statements[0].Text != "3 of 3 changepoints come with a change of frequency" {
 			t.Errorf("%v times as long: %+v, %+v", factor, k.Statements, k.Candidates)
@@ -229,11 +220,10 @@ func TestTicks(t *testing.T) {
 		false: "",
 	} {
 		random := rand.New(rand.NewPCG(3, 5))
-		var executions []dataset.Execution
-		var analyses []warmup.Execution
-		for x, at := range []int{120, 200, 260} {
+		k := several(3, func(x int) (dataset.Execution, warmup.Execution) {
+			at := []int{120, 200, 260}[x]
 			e, a := made(400, []int{50, 90, 310}, []int{at})
-			e.Number, a.Number, e.Instrument = x+1, x+1, ""
+			e.Instrument = ""
 			ticks := make([]int64, 400)
 			for i, wall := range e.Columns[0].Ints {
 				expected := float64(wall) / 1e6 // 1000 Hz
@@ -243,9 +233,8 @@ func TestTicks(t *testing.T) {
 			}
 			e.Columns = append(e.Columns, dataset.Column{Name: "timer_interrupts", Core: dataset.NoCore,
 				Ints: ticks})
-			executions, analyses = append(executions, e), append(analyses, a)
-		}
-		k := keyOf(executions, analyses)
+			return e, a
+		})
 		got := ""
 		for _, s := range k.Statements {
 			got += s.Text
@@ -366,15 +355,6 @@ func TestDocument(t *testing.T) {
 	must.Be(t, err == nil && !lists.Match(text), err, text)
 	w := one.Keys[1].Warnings
 	must.Be(t, len(w) == 1 && w[0] == "no execution was analyzed" && len(one.Keys[1].LeftOut) == 1, w)
-}
-
-// TestInstrumentWithoutAnalysis: how executions were instrumented is known without an analysis.
-func TestInstrumentWithoutAnalysis(t *testing.T) {
-	for instrument, want := range map[string]string{"events": "events", "": "off"} {
-		e, a := made(3, nil, nil)
-		e.Instrument, a.Status = instrument, warmup.Refused
-		must.Equal(t, keyOf([]dataset.Execution{e}, []warmup.Execution{a}).Instrument, want)
-	}
 }
 
 // shifted returns an execution whose wall times are those of e, and whose evidence (all other

@@ -39,9 +39,8 @@ func TestTimeline(t *testing.T) {
 	}
 	want := []string{"gc early -0.50 -0.50", "gc  0.50 1.00", "gc between 1.50 1.50",
 		"gc hostile 1.50 1.50", "gc late 2.50 2.50", "compile f -0.25 1.00"}
-	if !slices.Equal(got, want) || line.Lost != 7 {
-		t.Errorf("lost %d, got\n%s\nwant\n%s", line.Lost, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	must.Be(t, slices.Equal(got, want) && line.Lost == 7, "lost", line.Lost, strings.Join(got, "\n"),
+		strings.Join(want, "\n"))
 	for _, c := range []struct {
 		at              Target
 		iteration, most int
@@ -78,11 +77,9 @@ func TestTimelineIsBounded(t *testing.T) {
 	for _, m := range l.Marks {
 		events, ns = events+m.Events, ns+m.NS
 	}
-	if len(l.Marks) != 625 || l.Per != 4 || l.Events != 5000 || events != 5000 || ns != 625*(1+2+3) ||
-		l.Marks[1].Name != "7" || int(l.Marks[1].From+0.5) != 4 || int(l.Marks[1].To+0.5) != 7 {
-		t.Errorf("%d marks per %d, %d events, marks of %d events and %d ns, %+v", len(l.Marks), l.Per,
-			l.Events, events, ns, l.Marks[1])
-	}
+	must.Be(t, len(l.Marks) == 625 && l.Per == 4 && l.Events == 5000 && events == 5000 && ns == 625*(1+2+3) &&
+		l.Marks[1].Name == "7" && int(l.Marks[1].From+0.5) == 4 && int(l.Marks[1].To+0.5) == 7, len(l.Marks),
+		l.Per, l.Events, events, ns, l.Marks[1])
 }
 
 // TestNoTimeline: without stamps, events have no place.

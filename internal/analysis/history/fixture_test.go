@@ -50,8 +50,9 @@ func TestTigerBeetle(t *testing.T) {
 			100*(c.Ratio-1), 100*(c.Low-1), 100*(c.High-1))
 	}
 	for _, want := range o.Cases[0].Indexes {
-		if !slices.ContainsFunc(h.Changes, func(c Change) bool { return c.First <= want && c.Last >= want }) {
-			t.Errorf("no change at %d", want)
-		}
+		must.Be(t, slices.ContainsFunc(h.Changes, func(c Change) bool {
+			return c.First <= want &&
+				c.Last >= want
+		}), "no change at", want)
 	}
 }

@@ -80,9 +80,8 @@ func TestChanges(t *testing.T) {
 			must.Need(t, len(k.Changes) == len(c.want) && len(k.Levels) == len(c.want)+1, k.Changes)
 			for i, want := range c.want {
 				got := k.Changes[i]
-				if got.First > want || got.Last < want || got.Found < want+1 || got.Found > want+8 {
-					t.Errorf("want version %d: %+v", want, got)
-				}
+				must.Be(t, got.First <= want && got.Last >= want && got.Found >= want+1 &&
+					got.Found <= want+8, "want version", want, got)
 				f := c.levels[want]
 				must.Be(t, (f > 1) == (got.Ratio > 1) && f >= got.Low && f <= got.High, "want factor", f, got)
 			}
@@ -165,9 +164,8 @@ func TestMutesAndControls(t *testing.T) {
 	}
 	h := Of(labels(60), keys, Options{Mutes: []Mute{{Key: "a:b:c", Version: "v30", Reason: "known"},
 		{Key: "d:b:c", Version: "v50"}}})
-	if h.Alerts() != 3 || !h.Keys[0].Changes[0].Muted || h.Keys[0].Changes[0].MuteReason != "known" {
-		t.Errorf("%d alerts: %+v", h.Alerts(), h.Keys[0].Changes)
-	}
+	must.Be(t, h.Alerts() == 3 && h.Keys[0].Changes[0].Muted && h.Keys[0].Changes[0].MuteReason == "known",
+		h.Alerts(), h.Keys[0].Changes)
 	for i, want := range []int{1, 1, 0, 0} {
 		got := h.Keys[i].Changes[0].Controls
 		must.Equal(t, len(got), want, "key", i, got)

@@ -40,9 +40,8 @@ func TestOrder(t *testing.T) {
 func TestNeighbors(t *testing.T) {
 	rising := neighbors{}.with(pointsAt(1, 2, 4, 8, 16))
 	want := 25 * 3 * (5*25 - 10 - 9) / (5. * 5 * 6 * 16)
-	if math.Abs(rising.sum-5*0.8) > 1e-12 || math.Abs(rising.variance-want) > 1e-12 || rising.n != 5 {
-		t.Errorf("%+v, want a variance of %v", rising, want)
-	}
+	must.Be(t, math.Abs(rising.sum-5*0.8) <= 1e-12 && math.Abs(rising.variance-want) <= 1e-12 &&
+		rising.n == 5, rising, want)
 	s := (neighbors{}).with(pointsAt(1, 2, 3, 4)).with(pointsAt(2, 2, 2, 2, 2))
 	must.Be(t, s.n == 0 && s.correlation(cautious) == 0, "few or equal versions", s)
 	two := rising.with(pointsAt(1, 2, 4, 8, 16))
@@ -60,9 +59,8 @@ func TestStatesAndDrift(t *testing.T) {
 	h := Of(labels(n), []Key{{Name: "b", Values: bimodal.values(source(6), n, n, 1)},
 		{Name: "d", Values: drifts.values(source(6), n, n, 1)}}, Options{})
 	b, d := h.Keys[0], h.Keys[1]
-	if len(b.Changes) != 0 || b.Autocorrelation != 0 || math.Abs(math.Log(b.Levels[0].Value)-0.03) > 0.015 {
-		t.Errorf("two states: %+v, %v", b.Levels, b.Changes)
-	}
+	must.Be(t, len(b.Changes) == 0 && b.Autocorrelation == 0 &&
+		math.Abs(math.Log(b.Levels[0].Value)-0.03) <= 0.015, "two states", b.Levels, b.Changes)
 	must.Be(t, d.Autocorrelation >= 0.15, "drift", d.Autocorrelation)
 }
 

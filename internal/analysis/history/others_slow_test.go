@@ -45,9 +45,8 @@ func TestOthers(t *testing.T) {
 		for _, m := range o.methods() {
 			when, where := m.alerts(o.values())
 			t.Logf("  %-17s %v with %v", m.name, where, when)
-			if o.Source == "treeherder" && m.name == "Mozilla's t test" && !slices.Equal(where, o.Changes) {
-				t.Errorf("%s: %s finds %v, not %v", name, m.name, where, o.Changes)
-			}
+			must.Be(t, o.Source != "treeherder" || m.name != "Mozilla's t test" || slices.Equal(where,
+				o.Changes), name, m.name, where, o.Changes)
 			key := o.Source + " | " + m.name
 			if total[key] == nil {
 				total[key] = &score{}

@@ -91,10 +91,8 @@ func TestReadResults(t *testing.T) {
 	seconds, unit := wall.Floats()
 	must.Be(t, slices.Equal(seconds, []float64{5e-7, 1.5}) && unit == dataset.Seconds, "wall times", seconds,
 		unit)
-	if !ok || !slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) || !slices.Equal(gc.Ints,
-		[]int64{dataset.MissingInt, 250}) {
-		t.Errorf("columns %+v", e.Columns)
-	}
+	must.Be(t, ok && slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) && slices.Equal(gc.Ints,
+		[]int64{dataset.MissingInt, 250}), "columns", e.Columns)
 	d, err = ReadResults(durable.OS(), dir, func(name string) bool { return name == "gc" })
 	must.Be(t, err == nil && len(d.Pairs[0].Executions[0].Columns) == 2, "with gc only",
 		d.Pairs[0].Executions[0].Columns, err)
@@ -124,9 +122,8 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 
 // TestMissing: records and datasets mark missing values alike.
 func TestMissing(t *testing.T) {
-	if results.Missing != dataset.MissingInt {
-		t.Errorf("records use %d, datasets %d", results.Missing, int64(dataset.MissingInt))
-	}
+	must.Be(t, results.Missing == dataset.MissingInt, "records use", results.Missing,
+		int64(dataset.MissingInt))
 }
 
 func TestNothing(t *testing.T) {

@@ -44,18 +44,14 @@ func TestInstrumentedExperiment(t *testing.T) {
 	in, err := reader.Read(d.Dir(), Selection{Column: dataset.Wall})
 	must.Do(t, err)
 	plain, events := in.Data.Pairs[0].Executions[0], in.Data.Pairs[1].Executions[0]
-	if events.Instrument != "events" || events.Events != nil || events.EventsLost != 3 ||
-		events.Starts != nil {
-		t.Errorf("%+v", events)
-	}
+	must.Be(t, events.Instrument == "events" && events.Events == nil && events.EventsLost == 3 &&
+		events.Starts == nil, events)
 	must.Be(t, plain.Instrument == "" && plain.Events == nil && plain.Starts == nil, plain)
 	arms := in.Data.Arms
 	must.Be(t, reflect.DeepEqual(arms[1].CostOf, []string{"plain"}) && arms[1].Twins == nil, arms)
 	clean, err := reader.Read(d.Dir(), Selection{Column: dataset.Wall, Clean: true})
-	if err != nil || len(clean.Data.Pairs) != 1 || len(messages) != 1 ||
-		!strings.Contains(messages[0], "left out 1 instrumented key") {
-		t.Errorf("%v, %d keys, %q", err, len(clean.Data.Pairs), messages)
-	}
+	must.Be(t, err == nil && len(clean.Data.Pairs) == 1 && len(messages) == 1 && strings.Contains(messages[0],
+		"left out 1 instrumented key"), err, len(clean.Data.Pairs), messages)
 	_, err = reader.Read(d.Dir(), Selection{Column: dataset.Wall, Key: "*:*:*@events", Clean: true})
 	must.Refuse(t, err, "every key is instrumented", "only instrumented keys")
 }
@@ -80,9 +76,8 @@ func TestKeyed(t *testing.T) {
 	must.Need(t, err == nil && len(doc.Pairs) == 1 && in.Data.Pairs[0].Executions[0].Events == nil, err, doc)
 	for e, want := range []int64{101, 1, 2} {
 		got, err := series(0, e)
-		if err != nil || len(got.Events) != 1 || got.Events[0].TimeNS != want || len(got.Columns) != 3 ||
-			len(got.Starts) != 2 || got.Number != doc.Pairs[0].Executions[e].Number {
-			t.Errorf("execution %d: %+v, %v", e, got, err)
-		}
+		must.Be(t, err == nil && len(got.Events) == 1 && got.Events[0].TimeNS == want &&
+			len(got.Columns) == 3 && len(got.Starts) == 2 && got.Number == doc.Pairs[0].Executions[e].Number,
+			"execution", e, got, err)
 	}
 }

@@ -103,10 +103,8 @@ func TestOneOfTheMachines(t *testing.T) {
 	_, read := Open(durable.OS(), dir)
 	_, change := OpenToChange(durable.OS(), dir, 0)
 	for _, err := range []error{read, change} {
-		if err == nil || !strings.Contains(err.Error(), "2 machines") ||
-			!strings.HasSuffix(err.Error(), "give it "+dir+"/x/ab.krun") {
-			t.Error(err)
-		}
+		must.Be(t, err != nil && strings.Contains(err.Error(), "2 machines") && strings.HasSuffix(err.Error(),
+			"give it "+dir+"/x/ab.krun"), err)
 	}
 }
 

@@ -55,10 +55,8 @@ func TestMachinePrograms(t *testing.T) {
 		"m2 completed, m2 completed, m2 completed, m2 error, "; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if !strings.HasPrefix(said, dir+": m1: 1 of 1 key was measured with different programs: "+
-		"benchmark.b.v changed after execution 1 of b:C:v") || strings.Contains(said, "m2") {
-		t.Error(said)
-	}
+	must.Be(t, strings.HasPrefix(said, dir+": m1: 1 of 1 key was measured with different programs: "+
+		"benchmark.b.v changed after execution 1 of b:C:v") && !strings.Contains(said, "m2"), said)
 	e, err := Open(durable.OS(), filepath.Join(dir, "m1", "x.krun"))
 	must.Do(t, err)
 	m, err := e.Records(nil, "m1", func(err error) { t.Error(err) })

@@ -45,12 +45,9 @@ func TestRecordsThatCount(t *testing.T) {
 			for r := range records.Counting() {
 				count = append(count, results.Name{Slot: r.Slot, Attempt: r.Attempt})
 			}
-			if !slices.Equal(all, test.all) || !slices.Equal(count, test.count) ||
-				records.Damaged != test.damaged ||
-				left != 2*pass*test.damaged {
-				t.Errorf("%q: %v of %v count, %d damaged, %d left out in pass %d", test.pattern, count, all,
-					records.Damaged, left, pass)
-			}
+			must.Be(t, slices.Equal(all, test.all) && slices.Equal(count, test.count) &&
+				records.Damaged == test.damaged && left == 2*pass*test.damaged, test.pattern, count, all,
+				records.Damaged, left, pass)
 		}
 	}
 }

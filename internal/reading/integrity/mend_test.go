@@ -124,9 +124,8 @@ func TestSoundExperimentIsUnchanged(t *testing.T) {
 	}
 	before := len(fsys.Log())
 	done, err := integrity.Mend(fsys, f, options)
-	if err != nil || len(done) > 0 || len(fsys.Log()) != before {
-		t.Errorf("done %q, error %v, %d operations", done, err, len(fsys.Log())-before)
-	}
+	must.Be(t, err == nil && len(done) == 0 && len(fsys.Log()) == before, "done", done, err,
+		len(fsys.Log())-before)
 }
 
 // TestMendCut: an interrupted repair succeeds when it is repeated, and keeps all sound records.
@@ -146,10 +145,8 @@ func TestMendCut(t *testing.T) {
 		must.Do(t, program(after), cut)
 		f := must.Get(directory.Open(after, dir))(t, cut)
 		r := integrity.Check(after, f, options.Options)
-		if len(r.Problems) > 0 || r.Completed != 3 || r.Slots.Completed != 3 || r.Slots.Error != 1 ||
-			r.Slots.Outstanding != 2 {
-			t.Fatalf("%s: %+v\n%s", cut, r.Slots, problems(r.Problems))
-		}
+		must.Need(t, len(r.Problems) == 0 && r.Completed == 3 && r.Slots.Completed == 3 &&
+			r.Slots.Error == 1 && r.Slots.Outstanding == 2, cut, r.Slots, problems(r.Problems))
 		done, err := integrity.Mend(after, f, options)
 		must.Need(t, len(done) == 0 && err == nil, cut, "a third time", done, "error", err)
 	}
@@ -280,9 +277,8 @@ func TestRecordOfAnotherExecution(t *testing.T) {
 	done, err := integrity.Mend(fsys, f, options)
 	must.Need(t, err == nil && len(done) == 2, "done", done, "error", err)
 	r := integrity.Check(fsys, f, options.Options)
-	if len(r.Problems) > 0 || len(r.Notes) != 1 || r.Slots.Outstanding != 2 || r.Completed != 3 {
-		t.Errorf("%s%+v", problems(r.Problems), r)
-	}
+	must.Be(t, len(r.Problems) == 0 && len(r.Notes) == 1 && r.Slots.Outstanding == 2 && r.Completed == 3,
+		problems(r.Problems), r)
 }
 
 // blind is a file system that cannot stat the names under which a repair sets files aside.

@@ -47,11 +47,9 @@ func TestCounters(t *testing.T) {
 	err = d.Err()
 	must.Need(t, err == nil && len(d.Keys) == 2 && len(d.Violating) == 1 && d.Violating[0].Slot == 2, err, d)
 	row := d.Keys[1]
-	if row.Records != 2 || row.Judged != 2 || row.Violating != 1 || row.Iterations != 6 ||
-		row.Throttled != 1 ||
-		row.Turbo != 1 || *row.Lowest != 0.5 || *row.Highest != 1.5 {
-		t.Errorf("%+v, from %v to %v", row, *row.Lowest, *row.Highest)
-	}
+	must.Be(t, row.Records == 2 && row.Judged == 2 && row.Violating == 1 && row.Iterations == 6 &&
+		row.Throttled == 1 && row.Turbo == 1 && *row.Lowest == 0.5 && *row.Highest == 1.5, row, *row.Lowest,
+		*row.Highest)
 }
 
 // TestExpectedCounters: the expected ratio of a record applies, 0.75 for an efficient core; a
@@ -65,10 +63,8 @@ func TestExpectedCounters(t *testing.T) {
 	d := summary.NewCounters("test.krun")
 	d.Add(now, limits)
 	d.Add(old, limits)
-	if len(d.Violating) != 1 || d.Violating[0].Slot != 2 || *d.Keys[0].Lowest != 1 ||
-		*d.Keys[1].Lowest != 0.75 {
-		t.Errorf("%+v", d)
-	}
+	must.Be(t, len(d.Violating) == 1 && d.Violating[0].Slot == 2 && *d.Keys[0].Lowest == 1 &&
+		*d.Keys[1].Lowest == 0.75, d)
 	all := slices.Values([]results.Record{counted(0, "sleep", 0.0001, 0.0002), now, old})
 	selection := func(text string) summary.Selection {
 		s := must.Get(summary.ParseSelection(text))(t)
@@ -88,11 +84,9 @@ func TestCalibrate(t *testing.T) {
 		return s
 	}
 	c, err := summary.Calibrate(records, choose("0-1"), choose("spin:*:*"))
-	if err != nil || c.Idle != (summary.CalibrationRun{Records: 1, Iterations: 3}) ||
-		c.Busy != (summary.CalibrationRun{Records: 2, Iterations: 6}) || c.Tolerance != 0.03 ||
-		c.Threshold < 4e5 || c.Threshold > 1.96e9 {
-		t.Errorf("%+v, %v", c, err)
-	}
+	must.Be(t, err == nil && c.Idle == (summary.CalibrationRun{Records: 1, Iterations: 3}) &&
+		c.Busy == (summary.CalibrationRun{Records: 2, Iterations: 6}) && c.Tolerance == 0.03 &&
+		c.Threshold >= 4e5 && c.Threshold <= 1.96e9, c, err)
 	var nothing *summary.NothingSelectedError
 	_, err = summary.Calibrate(records, choose("0-2"), choose("1"))
 	must.Be(t, errors.As(err, &nothing) && nothing.Run == "idle", "an attempt that is not there", err)

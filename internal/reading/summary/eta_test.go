@@ -81,11 +81,9 @@ func TestEstimate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := summary.Estimate(c.left, c.samples, waits, c.started)
-			if got.Total != c.want || (got.RemainingNS != nil) != c.known || len(got.Unknown) != c.unknown ||
-				got.Between != c.between {
-				t.Errorf("got %+v, want %v known %v, %d unknown, %v between", got, c.want, c.known, c.unknown,
-					c.between)
-			}
+			must.Be(t, got.Total == c.want && (got.RemainingNS != nil) == c.known &&
+				len(got.Unknown) == c.unknown && got.Between == c.between, "got", got, c.want, c.known,
+				c.unknown, c.between)
 			must.Equal(t, got.Known, (c.known && c.unknown == 0), "Known is")
 		})
 	}

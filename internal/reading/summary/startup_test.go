@@ -44,10 +44,9 @@ func TestRows(t *testing.T) {
 	must.Need(t, len(got) == 3 && got[0].Name == "C" && got[1].Name == "Java" && got[2].Name == "None",
 		"rows", got)
 	c := got[0]
-	if c.Executions != 4 || c.Init.Executions != 2 || c.Init.Mean != 20 || c.First.Executions != 3 ||
-		c.First.Mean != 40 || c.First.Min != 20 || c.First.Max != 60 || c.First.Median != 40 {
-		t.Errorf("C: %+v, init %+v, first %+v", c, *c.Init, *c.First)
-	}
+	must.Be(t, c.Executions == 4 && c.Init.Executions == 2 && c.Init.Mean == 20 && c.First.Executions == 3 &&
+		c.First.Mean == 40 && c.First.Min == 20 && c.First.Max == 60 && c.First.Median == 40, "C", c, *c.Init,
+		*c.First)
 	if j := got[1].First; j.Mean != 300 || j.Low != nil || j.High != nil {
 		t.Errorf("one execution has no interval: %+v", *j)
 	}
@@ -71,11 +70,9 @@ func TestInterval(t *testing.T) {
 	mean := sum / n
 	half := 2.5758 * math.Sqrt((squares/n-mean*mean)/n)
 	got := rows(t, summary.ByVM, records...)[0].First
-	if math.Abs(got.Mean-mean) > 1e-6*mean || math.Abs(*got.Low-(mean-half)) > 0.05*half ||
-		math.Abs(*got.High-(mean+half)) > 0.05*half {
-		t.Errorf("%f [%f, %f], want about %f [%f, %f]", got.Mean, *got.Low, *got.High, mean, mean-half,
-			mean+half)
-	}
+	must.Be(t, math.Abs(got.Mean-mean) <= 1e-6*mean && math.Abs(*got.Low-(mean-half)) <= 0.05*half &&
+		math.Abs(*got.High-(mean+half)) <= 0.05*half, got.Mean, *got.Low, *got.High, mean, mean-half,
+		mean+half)
 }
 
 func TestTheOrderDoesNotMatter(t *testing.T) {

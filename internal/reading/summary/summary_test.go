@@ -34,18 +34,14 @@ func TestRow(t *testing.T) {
 	must.Need(t, len(rows) == 1, len(rows), "rows")
 	r := rows[0]
 	must.Equal(t, r.Outcomes, (summary.Outcomes{Completed: 3, Error: 1, Timeout: 1, Rerun: 1}), "outcomes")
-	if r.Key != nbody || r.Planned != 5 || r.Executions != 2 || r.Iterations != 5 || r.IterationsLow != 1 ||
-		r.IterationsHigh != 4 {
-		t.Errorf("row %+v", r)
-	}
+	must.Be(t, r.Key == nbody && r.Planned == 5 && r.Executions == 2 && r.Iterations == 5 &&
+		r.IterationsLow == 1 && r.IterationsHigh == 4, "row", r)
 	want := (summary.Spread{Min: 1, Median: 3, Mean: 3, P95: 4.8, Max: 5})
 	must.Equal(t, *r.Wall, want, "wall")
 	want = (summary.Spread{Min: 5, Median: 10, Mean: 10, P95: 14.5, Max: 15})
 	must.Equal(t, *r.Init, want, "init")
-	if r.First.Min != 10 || r.First.Max != 30 || r.Process.Min != 1000 || r.Process.Max != 4000 ||
-		*r.DaemonCPU != 20 {
-		t.Errorf("first %+v, process %+v, daemon %d", r.First, r.Process, *r.DaemonCPU)
-	}
+	must.Be(t, r.First.Min == 10 && r.First.Max == 30 && r.Process.Min == 1000 && r.Process.Max == 4000 &&
+		*r.DaemonCPU == 20, "first", r.First, r.Process, *r.DaemonCPU)
 }
 
 func TestNothingIsNotZero(t *testing.T) {
