@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -58,22 +57,6 @@ func TestTimeRefuses(t *testing.T) {
 	kept := must.Get(os.ReadFile("old.json"))(t)
 	files := must.Get(os.ReadDir("."))(t)
 	must.Be(t, string(kept) == "kept" && len(files) == 3, string(kept), files)
-}
-
-// TestTimeSave: a name that krund refuses is refused before anything is written: a second attempt
-// found the files of the first.
-func TestTimeSave(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"we ird", "..", "quote\"", strings.Repeat("x", 300)} {
-		p := trial.Plan{Subjects: []trial.Subject{{Name: "b", File: filepath.Join(dir, "b.py")}}}
-		w, err := trial.NewWorkspace(p, dir+"/"+name+".toml")
-		if err == nil {
-			w.Remove()
-			t.Errorf("--save %q is accepted", name)
-		}
-	}
-	left, err := os.ReadDir(dir)
-	must.Be(t, err == nil && len(left) == 0, "left", left, err)
 }
 
 func TestJoinValues(t *testing.T) {
@@ -144,15 +127,4 @@ func TestTimeQuotes(t *testing.T) {
 		must.Be(t, (err != nil) == (test.want != "") && (err == nil ||
 			strings.Contains(err.Error(), test.want)), test.args, err, "want", test.want)
 	}
-}
-
-// TestFindPrograms: a VM is the one that the caller's PATH leads to.
-func TestFindPrograms(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv("PATH", dir+":/usr/bin")
-	own := filepath.Join(dir, "python3")
-	must.Do(t, os.WriteFile(own, []byte("#!/bin/sh\n"), 0o755))
-	list := []trial.Subject{{Program: "python3"}, {Program: "nosuchvm"}, {}}
-	trial.FindPrograms(list)
-	must.Be(t, list[0].Program == own && list[1].Program == "nosuchvm" && list[2].Program == "", list)
 }

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"bytes"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,4 +78,31 @@ func TestPlanEnvironment(t *testing.T) {
 		must.EqualList(t, p.Env, test.want, "clean", test.clean)
 		must.EqualList(t, p.Inherited, []string{"PATH", "TIME_TEST"})
 	}
+}
+
+// TestWorkspace: a name that krund refuses is refused before anything is written: a second attempt
+// found the files of the first.
+func TestWorkspace(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"we ird", "..", "quote\"", strings.Repeat("x", 300)} {
+		p := Plan{Subjects: []Subject{{Name: "b", File: filepath.Join(dir, "b.py")}}}
+		w, err := NewWorkspace(p, dir+"/"+name+".toml")
+		if err == nil {
+			w.Remove()
+			t.Errorf("--save %q is accepted", name)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	must.Be(t, err == nil && len(left) == 0, "left", left, err)
+}
+
+// TestFindPrograms: a VM is the one that the caller's PATH leads to.
+func TestFindPrograms(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":/usr/bin")
+	own := filepath.Join(dir, "python3")
+	must.Do(t, os.WriteFile(own, []byte("#!/bin/sh\n"), 0o755))
+	list := []Subject{{Program: "python3"}, {Program: "nosuchvm"}, {}}
+	FindPrograms(list)
+	must.Be(t, list[0].Program == own && list[1].Program == "nosuchvm" && list[2].Program == "", list)
 }

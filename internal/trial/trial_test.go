@@ -442,7 +442,7 @@ func TestAnswerOfUnsteady(t *testing.T) {
 	const want = "its times did not become steady in every execution: the mean is that of all " +
 		"iterations, and describes no state of it; a comparison takes 2.0"
 	must.Be(t, len(got.Warnings) == 1 && strings.HasPrefix(got.Warnings[0], want) &&
-		strings.HasSuffix(got.Warnings[0], " Âµs, without the warm-up") &&
+		strings.HasSuffix(got.Warnings[0], " µs, without the warm-up") &&
 		math.Abs(float64(got.Mean)-16.55e-6) <= 1e-7, "mean", got.Mean, got.Class, got.Warnings)
 	// what is steady in every execution, but slower at the end in some, has another reason
 	slower := Timing{Class: classify.BadInconsistent}

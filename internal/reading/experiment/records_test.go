@@ -3,8 +3,10 @@ package experiment
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
+	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -49,5 +51,29 @@ func TestRecordsThatCount(t *testing.T) {
 				records.Damaged == test.damaged && left == 2*pass*test.damaged, test.pattern, count, all,
 				records.Damaged, left, pass)
 		}
+	}
+}
+
+// TestDecide: what is decided depends on the records that count, and names them; a key that is kept
+// is not finished.
+func TestDecide(t *testing.T) {
+	k := key.Key{Benchmark: "b", VM: "C", Variant: "v"}
+	failed := record(k, 0, 1, 1, results.Error)
+	list := []results.Record{failed, record(k, 0, 2, 1, results.Completed)}
+	for slot := 1; slot < 20; slot++ {
+		list = append(list, record(k, slot, 1, slot+1, results.Completed))
+		list[slot+1].WallNS[1] += int64(slot % 7 * slot) // equal executions tell nothing
+	}
+	const stop = instrumentText + "[stop]\nrules = [\"halfwidth\"]\nminimum = 10\n"
+	for keep, want := range map[string]string{"": "", "keep = [\"*:*:*\"]\n": "the configuration keeps it"} {
+		d := created(t, filepath.Join(t.TempDir(), "x.krun"), strings.Replace(stop+keep, "[arms.plain]\n"+
+			"[arms.events]\ninstrument = \"events\"\n", "", 1), list...)
+		r := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) }}
+		answer := must.Get(r.Decide(d.Dir(), "b:*:*", "host"))(t)
+		g := answer.Groups[0]
+		must.Be(t, len(answer.Groups) == 1 && g.Executions == 20 && len(g.Records) == 20 &&
+			g.Records[0] == "0000000-002.json.gz" && g.Finish == (keep == ""), keep, g)
+		must.Contain(t, g.Reason, want)
+		must.Refused(r.Decide(d.Dir(), "c:*:*", "host"))(t, "matches no key")
 	}
 }

@@ -43,7 +43,8 @@ func TestFloorOf(t *testing.T) {
 		execution(0.099, results.Completed),
 	}}}}
 	three := timesOf(data)
-	f, err := floorOf(slices.Concat(three, three, three, three))
+	m, err := (&Run{Executions: 12}).joined(slices.Repeat([]block{{times: three}}, 4))
+	f := m.Floor
 	// R: sd(rep(log(c(100, 101, 99)), 4))
 	must.Be(t, err == nil && f.Executions == 12 && math.Abs(f.MeanNS-1e8) < 1 &&
 		math.Abs(f.SDLog-0.0085282) < 1e-6 && len(f.Detectable) == len(floorAt) &&
