@@ -204,7 +204,7 @@ explain-bench:
 .PHONY: history-bench
 history-bench:
 	$(GO) test -tags slow -count=1 -v -timeout 1h \
-	  -run 'TestFalse|TestDelay|TestMethods|TestTiger|TestOthers|TestRight|TestNights|TestInject|TestSand' \
+	  -run 'TestFalse|TestDelay|TestMethods|TestTiger|TestRight|TestNights|TestInject|TestSand' \
 	  ./internal/analysis/history ./internal/analysis/sequential
 
 ## stop-bench  false statements of [stop] in 100,000 simulated series; with KRUND_FIXTURES also what it saves

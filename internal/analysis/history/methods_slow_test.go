@@ -11,7 +11,10 @@ import (
 	"krund/rig/must"
 )
 
-const simulatedRivals = 60
+const (
+	simulatedRivals = 60
+	near            = 5 // how far from its version a change may be found
+)
 
 // method finds changes in the values of one key; looks reports whether it is used after each
 // version, as in practice, or once at the end.
