@@ -137,8 +137,8 @@ func spread(d *dataset.Dataset, groups []sequential.Group) {
 	}
 }
 
-// groups returns the groups with a key that matches, of a data set that has only the executions that
-// count. Groups with fewer executions than the minimum are not analyzed: they have only their number.
+// groups returns the groups with a key that matches, of a data set that has only the executions
+// that count. Groups with fewer of them than the minimum are not analyzed: they have their number.
 func (r Reader) groups(d *dataset.Dataset, cfg *config.Config, pattern *key.Pattern) (
 	[]sequential.Group, error) {
 	var groups []sequential.Group

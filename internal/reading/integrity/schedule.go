@@ -230,7 +230,7 @@ func disagreement(slot schedule.Slot, h *history) (code Code, what, fix string) 
 			// all its attempts are to be rerun
 		case !ok:
 			return RecordLost, fmt.Sprintf("the slot is %s after %s, but none of its records says so",
-				slot.Flag, attempts(slot.Attempts)), copyFix + "; or " + repairFix + ": it reschedules the slot"
+				slot.Flag, attempts(slot.Attempts)), copyFix + "; or " + repairFix + ": it reschedules it"
 		case schedule.FlagOf(final.Outcome) != slot.Flag:
 			return OutcomeDiffers, says, repairFix + ": the record is authoritative"
 		}
