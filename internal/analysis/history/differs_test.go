@@ -74,7 +74,8 @@ func TestToggles(t *testing.T) {
 		})
 		for _, e := range h.Events {
 			machine += arith.One(e.Verdict == ByMachine && e.Version == from)
-			named += arith.One(slices.Equal(e.Differs, []Difference{{"state.thp.enabled", "madvise", "always"}}))
+			named += arith.One(slices.Equal(e.Differs,
+				[]Difference{{"state.thp.enabled", "madvise", "always"}}))
 			wrong += arith.One(e.Verdict == ByProgram)
 		}
 		h = Of(versions, lab(r, 3, keys, nights, from, func(_, k int) float64 { return sizes[k] }), Options{})
