@@ -23,78 +23,6 @@ import (
 	"krund/internal/trial/bisection"
 )
 
-const bisectHelp = `Bisect finds the version that made a key faster or slower, by measuring few of the
-versions between a good and a bad one. The probability of a wrong answer is bounded.
-
-DIR holds everything: the plan, the builds, and an experiment for each step, which
-compares one version with the good one in blocks. Each call of krunctl bisect DIR
-reads the experiments that have ended, decides, builds, and writes the experiment
-of the next step, or names the culprit. It starts nothing: run the step when the
-machine is free, or let other work go first; a power cut loses nothing.
-
-With --to, each step is an experiment of a hub: a call submits it, waits for its end,
-fetches what was measured and goes on with the next step, until the culprit is found.
-Between two steps the machine does what else is in the queue. The call may be ended at
-any time, or by --timeout; krunctl bisect DIR goes on.
-
-The first call has the plan:
-  --versions  a version per line, the good one first, the bad one last, such as
-              git rev-list --reverse GOOD~..BAD
-  --build     a command of the shell that builds $KRUND_REVISION into $KRUND_OUTPUT,
-              where parts of an interrupted build may be. If it fails, the version is
-              skipped, until a call has --retry; not the good and the bad one. A
-              build may take 3 hours
-  --template  the configuration of a step, with the arms good and candidate, in which
-              @GOOD@ and @CANDIDATE@ are the versions, @GOOD_BUILD@ and
-              @CANDIDATE_BUILD@ the directories of their builds (with --to, relative
-              to DIR). This one measures $KRUND_OUTPUT/nbody/c/bench.so:
-
-  [experiment]
-  executions = 5                    # blocks of a step
-  iterations = 200
-  order = "blocked"
-  reboot = "none"                   # with reboots, enable each step instead of running it
-  [vms.C]
-  runner = "c"
-  variants = ["default-c"]
-  [variants.default-c]
-  entry = "bench.so"
-  subfolder = "c"
-  [benchmarks]
-  nbody = { parameter = 200000 }
-  [arms.good]
-  revision = "@GOOD@"
-  benchmarks = "@GOOD_BUILD@"
-  [arms.candidate]
-  revision = "@CANDIDATE@"
-  benchmarks = "@CANDIDATE_BUILD@"
-
-The first steps show that the bad version differs. A step then measures the version
-that divides the probability best; one may be measured again. docs/bisect.md has the
-method, how often it is right, and how many blocks it needs.
-
-EXAMPLES
-  git rev-list --reverse v1.2~..v1.3 | krunctl bisect slow.bisect --versions - \
-    --build 'git -C src checkout -q $KRUND_REVISION && make -C src install DIR=$KRUND_OUTPUT' \
-    --template step.toml --key nbody:C:default-c
-  krunctl bisect slow.bisect
-  while step=$(krunctl bisect --format json slow.bisect | jq -er .step); do
-    krund run "$step" || break
-  done
-  git rev-list --reverse v1.2~..v1.3 | krunctl bisect slow.bisect --versions - --to lab \
-    --build ./build --template step.toml --key nbody:C:default-c
-  krunctl bisect --timeout 50m slow.bisect
-
-ENVIRONMENT
-  KRUNHUB_URL, KRUNHUB_TOKEN   with --to: the hub, and a token with the role user
-
-EXIT STATUS
-  0  the culprit was found
-  1  something could not be done
-  2  wrong usage
-  3  the step that was named must be run first, or good and bad do not differ enough
-  4  a step has not ended within --timeout`
-
 // bisectOptions are the flags.
 type bisectOptions struct {
 	bisection.Plan
@@ -110,7 +38,7 @@ var errStep = errors.New("a step must be run first")
 func bisectCommand(a *app) *cobra.Command {
 	o := bisectOptions{Plan: bisection.Plan{Timeout: "3h"}} // of a build
 	c := &cobra.Command{
-		Use: "bisect DIR", Short: "Find the version that changed the speed of a key", Long: bisectHelp,
+		Use: "bisect DIR", Short: "Find the version that changed the speed of a key",
 		Args: arguments(1, 1, "the directory of a bisection"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.bisect(c.Context(), args[0], o, sysroot.RealClock{})

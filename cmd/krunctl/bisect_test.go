@@ -73,9 +73,10 @@ func measure(t *testing.T, r *rand.Rand, file string) {
 // TestTemplateOfTheHelp: the template and the key that the help shows are enough for a first step,
 // which krund would run. With reboots, the step is to be enabled.
 func TestTemplateOfTheHelp(t *testing.T) {
-	_, template, _ := strings.Cut(bisectHelp, ":\n\n  [experiment]")
+	help := string(must.Get(helpTexts.ReadFile("help/bisect.txt"))(t))
+	_, template, _ := strings.Cut(help, ":\n\n  [experiment]")
 	template, _, _ = strings.Cut(template, "\n\n")
-	_, key, _ := strings.Cut(bisectHelp, "--key ")
+	_, key, _ := strings.Cut(help, "--key ")
 	key, _, _ = strings.Cut(key, "\n")
 	const build = `mkdir -p $KRUND_OUTPUT/nbody/c && echo $KRUND_REVISION > $KRUND_OUTPUT/nbody/c/bench.so`
 	for _, test := range []struct{ text, next string }{

@@ -18,60 +18,6 @@ import (
 	"krund/internal/reading/summary"
 )
 
-const checkHelp = `Check says what would go wrong, the problems first. It changes nothing, except with
---prove and --noise.
-
-  krunctl check              this machine, for what the warmup study asks
-  krunctl check NAME.toml    the configuration, its programs, this machine for it, and
-                             how long it would take
-  krunctl check NAME.krun    damage and contradictions in an experiment's directory
-
-Of a machine it lists each setting that krund controls, each reading that it takes and
-each source of processor counters: the value found, the value wanted, and how to get
-there. It works on any machine. As root it sees more.
-
-Of a directory it checks the checksums of the schedule, every record, whether schedule,
-records and configuration agree, leftovers of crashes, and files that do not belong
-there, and says how to fix them ("krunctl repair"). Notes need no action. It keeps a
-processor busy for a while: not on a machine that measures.
-
---try also runs one iteration of each key, with its limits, account and libraries, at
-most a minute each. With --reboot and --quick it judges a run with these flags.
-
---plan prints what would run, in order, and how long it would take; the programs need
-not exist. The duration is known only for keys that have been measured. With [stop] the
-line "left" has the least and the most that is left to run; krunctl enough simulate
-replays the rules over another experiment.
-
---prove measures for a few seconds what the settings do: it keeps the benchmarks'
-processors busy, first with the machine as it is and then with the settings applied,
-and prints speed, timer ticks, device interrupts and context switches of both.
-
---noise measures for a minute how much the machine disturbs a program that only
-computes, and how small a change an experiment could find. A thread on each processor
-looks for gaps in which it did not run, as root at the priority of benchmarks; the
-table has the share that was lost, how often, the longest gap, its period, and what ran
-there meanwhile. Then the same program is executed several times in this boot: their
-standard deviation, with its interval, is the noise floor. Root stores the certificate
-in /var/lib/krund/noise, and experiments on the unchanged machine keep a copy. With
---prove all is measured in pairs of blocks, without and with the settings applied.
-
---prove needs root and restores the machine, also after Ctrl-C. If it is killed,
-"krunctl repair --machine /var/lib/krund/doctor.krun" does.
-
-EXAMPLES
-  krunctl check
-  krunctl check bench.toml
-  krunctl check --reboot none warmup.toml
-  krunctl check --plan --all warmup.toml              all slots
-  krunctl check --format json warmup.krun | jq -r '.problems[].code'
-  sudo krunctl check --noise --prove
-
-EXIT STATUS
-  0  nothing would go wrong
-  1  the machine is not fit, there are problems, or something could not be done
-  2  wrong usage, or a mistake in the configuration`
-
 type checkOptions struct {
 	format, reboot, host, cpus, output        string
 	quick, try, prove, noise, plan, data, all bool
@@ -83,7 +29,7 @@ func checkCommand(a *app) *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
 		Use: "check [NAME.toml | DIR]", Short: "Say what would go wrong: the machine, a file, a directory",
-		Long: checkHelp, Args: arguments(0, 1, "a configuration, a directory, or nothing"),
+		Args: arguments(0, 1, "a configuration, a directory, or nothing"),
 		RunE: func(c *cobra.Command, args []string) error { return a.check(c, args, o) },
 	}
 	f := c.Flags()

@@ -12,38 +12,6 @@ import (
 	"krund/internal/report"
 )
 
-const explainHelp = `Explain names causes of outliers and changepoints when there is evidence: garbage
-collections, compilations, deoptimizations, page faults, waiting, other tasks on the
-benchmark's processor, frequency. What has no evidence is called unexplained.
-
-The evidence is what records hold beside wall times: events and columns of the VM
-(instrument = "events" or "columns" in the configuration), page faults and context
-switches, counters of the processor. What is missing is listed, with a remedy.
-
-For each key and each candidate (such as: a garbage collection in the iteration, the
-last compilation of a burst just before) it counts the outliers or changepoints that
-have it, over all executions, and compares with the same evidence shifted by up to 100
-iterations, early iterations by less; and from five executions on with the evidence of
-the other executions. So that both events and changepoints are frequent at the beginning
-is no evidence. All candidates of a key share one error rate: if no event had anything
-to do with the series, the probability that a key gets any explanation is at most
-5 %. An association must also be strong: an odds ratio of at least 4, and 5% of the
-outliers or changepoints.
-
-Executions that do the same in the same iteration, as those of many VMs, are one
-coincidence, however many there are. A changepoint in the first 25 iterations is only
-explained if there are five executions in which it lies elsewhere.
-
-Beside the statistical steady state stand the last compilation and deoptimization,
-and a warning if they disagree. docs/explain.md has the method and how well it works.
-It reads what krunctl analyze reads, with its analysis if there is one.
-
-EXAMPLES
-  krunctl explain warmup.toml
-  krunctl explain --key 'nbody:CPython:*' --execution 1 warmup.krun
-  krunctl explain --format json warmup.krun | jq '.keys[].statements[].text'
-` + readExitHelp
-
 // explainOptions are the flags.
 type explainOptions struct {
 	format     string
@@ -56,7 +24,6 @@ func explainCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain DIR|NAME.toml|FILE",
 		Short: "Name causes of outliers and changepoints",
-		Long:  explainHelp,
 		Args:  arguments(1, 1, "an experiment or a file of results"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.explain(args[0], o) },
 	}

@@ -29,59 +29,6 @@ import (
 	"krund/internal/trial/bisection"
 )
 
-const historyHelp = `History reports what made a program faster or slower over its versions: each event
-with the keys that changed together, the versions that may have made it, and whether
-it was the program, its build or the machine, as far as that was measured, and what
-else was recorded otherwise than before. Below,
-for each key, its changes with their intervals; --alerts prints these alone.
-
-A version is an arm's revision (arms.NAME.revision of the configuration) or, without
-one, the name of the experiment. Versions are in the order of the arguments and,
-within an experiment, of its arms; --versions gives another order, such as that of
-the commits. Another experiment of the same revision on the same machine is a
-version of its own, "REVISION, night 2": if the two differ, it was not the program.
-Null arms and instrumented keys are left out.
-
-A change is reported once, and when it is certain enough: all keys together have at
-most --rate false alerts per version on average, however often one looks. So a new
-version never changes what was found before it. A single version that is disturbed
-is not reported: a change must be seen without any one version, which takes at
-least two, usually three, and nine or more before it. Versions differ without a
-change, too; that is estimated from the history. docs/history.md has the method,
-what it finds after how many versions, and how other methods compare.
-
---confirm TEMPLATE writes an experiment beside TEMPLATE for each event that may be the
-program's: both revisions at the ends of its culprits, measured again in blocks. When it
-has been measured, the same command reads it, and the event says what it showed. The
-template is that of a step of krunctl bisect, with a null arm (docs/history.md).
-
---replaced OLD=NEW goes on with the series of machine OLD on machine NEW; OLD=VERSION if
-OLD was changed for good and VERSION was the first one measured since. Measure some
-revisions on both, better ten than three: they tell how each key's time changed.
-
---inject 1% says how often such a slowdown would have been found in these data.
-
-Results of other tools are read as one file per version, or, with their machines and
-revisions, as a table: version,revision,machine,key,value,unit is its first line, and
-rows are in the order of time (docs/history.md). What --format values has written can
-be read again. Several of these together are one history.
-
---mutes reads a file of alerts that are known; they are still in the output, marked:
-
-  [[mute]]
-  key = "fasta:PyPy:default"       # or "" for every key
-  version = "4f2a91c"              # found with it, or a possible culprit; or "" for all
-  reason = "accepted: bounds checks"
-
-EXAMPLES
-  krunctl history nightly/*.krun
-  git rev-list --reverse main | krunctl history --versions - lab/*.krun
-  krunctl history --format html -o history.html --mutes mutes.toml lab/*.krun
-  krunctl history --replaced bench-1=bench-2 lab/*.krun
-  krunctl history --key 'fib:*:*' nights.csv
-  krunctl history --format json lab/*.krun | jq '.keys[] | {key, changes}'
-` + readExitHelp
-
 // historyFlags are the flags.
 type historyFlags struct {
 	history.Options
@@ -97,7 +44,6 @@ func historyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "history DIR|NAME.toml|FILE...",
 		Short: "Find when keys became faster or slower over versions",
-		Long:  historyHelp,
 		Args:  arguments(1, 100000, "experiments or files of results"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {

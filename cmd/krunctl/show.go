@@ -18,55 +18,6 @@ import (
 	"krund/internal/reading/summary"
 )
 
-const showHelp = `Show prints what was recorded, without any analysis: a row for each key, or one
-process execution.
-
-A row has the executions and their outcomes, and the times of the iterations, all of the
-records that count: of each slot the first completed record. done is the number of
-slots with one, out of those planned; min to p95 are of all iterations, including
-warmup; init is from exec to the runner's first call, first from exec to the first
-iteration (medians); process is the median wall time of the whole process; daemon is the
-maximum processor time of krund during one execution, wakes the maximum number of its
-wake-ups, and kernel the maximum processor time of the kernel's threads on the
-benchmark's processors. Files of other tools have only outcomes and iterations.
-
-SLOT, a number from 0 as status prints it, selects the last attempt of a slot,
-SLOT-ATTEMPT one of them: what was run and how it ended, its times, and the state of the
-machine before and after. --series adds its iterations.
-
---startup prints how long each VM takes to start, like Table 3 of the warmup study: the
-mean time from exec to the runner's first call of libkrun (runner), and to the first
-iteration (first), with a bootstrap confidence interval of the mean.
-
---counters checks the processor's counters for cores that did not run at the frequency
-that was set: each record has the APERF/MPERF that its busy cores should have shown. A
-lower ratio means that a core was throttled or saved power, a higher one turbo (section 7
-of the warmup study). judged is the number of records with both counters, violating how
-many violate the limits; throttled and turbo count iterations; lowest and highest are
-the extreme ratios, relative to the expected ones. The limits are those of [verdict]
-in the configuration. With --idle and --busy, a slot or a key each, of
-a benchmark that sleeps and one that keeps all cores busy, it suggests limits for the
-configuration.
-
-It only reads, and may run while krund does, but it takes processor time from a
-machine that measures.
-
-EXAMPLES
-  krunctl show warmup.krun                 a row for each key
-  krunctl show warmup.krun '*:CPython:*'   of these keys
-  krunctl show warmup.krun 7               the last attempt of slot 7
-  krunctl show --series warmup.krun 7-1   its first attempt, all iterations
-  krunctl show --format json warmup.krun/results/0000007-001.json.gz | jq .wall_ns
-  krunctl show --startup --by key warmup.krun
-  krunctl show --counters warmup.krun
-
-EXIT STATUS
-  0  success
-  1  something could not be done, nothing was measured yet, or with --counters a
-     busy core violated the limits, or there is nothing to judge
-  2  wrong usage, or a mistake in the configuration
-  3  success, but damaged records were left out; standard error names them`
-
 type showOptions struct {
 	format, key, by, idle, busy string
 	series, startup, counters   bool
@@ -76,9 +27,9 @@ func showCommand(a *app) *cobra.Command {
 	var o showOptions
 	c := &cobra.Command{
 		Use:   "show DIR|NAME.toml|FILE [KEY | SLOT[-ATTEMPT]]",
-		Short: "Print what was recorded: a row for each key, or one execution", Long: showHelp,
-		Args: arguments(1, 2, "an experiment, and perhaps a key or a slot; or a file"),
-		RunE: func(c *cobra.Command, args []string) error { return a.show(c, args, o) },
+		Short: "Print what was recorded: a row for each key, or one execution",
+		Args:  arguments(1, 2, "an experiment, and perhaps a key or a slot; or a file"),
+		RunE:  func(c *cobra.Command, args []string) error { return a.show(c, args, o) },
 	}
 	f := c.Flags()
 	formatFlag(f, &o.format, "text", "json")

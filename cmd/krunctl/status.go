@@ -22,41 +22,6 @@ import (
 	"krund/internal/report/live"
 )
 
-const statusHelp = `Status reports how far an experiment is: what is finished and with which outcome,
-what is running, how long the rest will take, and what went wrong.
-
-It only reads and takes no lock. It may run at any time while krund does, but takes
-a moment of processor time from a machine that measures. Damaged slots of the
-schedule are shown; they are not an error.
-
-A process execution that has begun and on which no krund of this machine works any
-more, because krund was killed, is called interrupted: the next krund runs it
-again. On another machine it is called running, its last known state.
-
-The estimate is the mean process wall time of the last executions of each key,
-times what is left of it, plus the time measured between two executions (boots,
-waits, temperatures), or the configured waits until two have been measured.
-
-While a benchmark runs, status also shows its iterations, to root and to krund's user: it
-reads krund's buffer, which pulls one cache line from the benchmark.
-
---decision reports instead, as JSON, for each key whether it needs more executions, by the
-rules in [stop] of the configuration, and why. krund asks it after each execution, and
-skips the slots of the keys that are finished. The answer depends on nothing but the
-configuration that the experiment was started with and its records. docs/stopping.md
-explains the rules, docs/output.md the fields. Without rules it is an error.
-
---watch shows the status again every 5 s. --serve shows it in a browser, on a page that
-updates itself and needs no scripts. Everyone who reaches the address can read it, so
-name one of this machine only.
-
-EXAMPLES
-  krunctl status warmup.toml             the experiment of this configuration
-  krunctl status --by key warmup.krun    with a row for each key
-  krunctl status --format json warmup.krun | jq .slots.completed
-  krunctl status --decision warmup.krun | jq '.groups[] | {keys, finish, reason}'
-` + readExitHelp
-
 type statusOptions struct {
 	format, by, key, host string
 	decision              bool
@@ -68,7 +33,7 @@ type statusOptions struct {
 func statusCommand(a *app) *cobra.Command {
 	var o statusOptions
 	c := &cobra.Command{
-		Use: "status DIR|NAME.toml", Short: "Show how far an experiment is", Long: statusHelp,
+		Use: "status DIR|NAME.toml", Short: "Show how far an experiment is",
 		Args: arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !o.decision {

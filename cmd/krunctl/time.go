@@ -23,62 +23,6 @@ import (
 	"krund/internal/trial"
 )
 
-const timeHelp = `Time says which of some commands or benchmark files is faster, and by how much. It
-needs no configuration, no directory and no root: it writes a temporary experiment,
-starts krund on it, and analyzes the result.
-
-An argument is a whole command, or a benchmark file of krund (.py, .js, .lua, .rb,
-.php, .class, .so) that has a function run_iter. A whole command is timed from just
-before its process is made until its end, again and again. Of a benchmark file the
-iterations within a process are timed, and the mean is that of the steady state.
-
-Process executions alternate between the arguments, in a random order in each round,
-so that what changes on the machine meets all of them. The interval of a ratio comes
-from the differences within the rounds.
-
-It ends when the answer is precise enough: a mean known to 1 %, or each comparison
-decided, faster by 1 % or the same within it; after 3 s of each command at the latest.
---runs fixes the number.
-
-Everything runs as it would for you: with your environment, directory (benchmark files:
-their own), umask, limits and priority. A command reads nothing (--input), and its output
-is discarded (--output, --show-output). --clean gives it the environment of an experiment
-instead, which is the same for everyone: PATH, HOME and a few more variables, and those
-of --env.
-
-A shell starts whole commands. Its own time is measured beside them and subtracted. What
-takes less time than that varies is "too short to tell"; -N starts commands without a
-shell.
-
-Setup, prepare, conclude and cleanup run outside of what is timed: prepare and conclude
-around each run, setup and cleanup around each process execution, which makes several
-runs of a command.
-
---revisions builds git revisions, each in a worktree of its own, and times the command in
-turns in all of them; with --go it is the benchmarks of a package. The first revision
-exists twice: how much its copies differ is what chance and the machine do.
-
---export-json and --export-csv write the files of hyperfine, the times of all runs in the
-first, which krunctl compare reads.
-
---save keeps the experiment for krunctl report, analyze and the others.
-
-EXAMPLES
-  krunctl time 'sleep 0.1' 'sleep 0.11'
-  krunctl time 'LC_ALL=C sort words' 'sort words'
-  krunctl time -N --warmup 3 'gzip -k words' 'xz -k words' --prepare 'rm -f words.?z'
-  krunctl time -P n 1 4 'make -j {n}' --prepare 'make clean'
-  krunctl time -n before -n after './sort old' './sort new' --export-json times.json
-  krunctl time --revisions main,HEAD --build 'make -j' './bench input'
-  krunctl time --revisions main,HEAD --go 'BenchmarkSort' ./sort
-  krunctl time bench.py --vm python3 --vm pypy3 --iterations 200
-  krunctl time --save sort './sort old' './sort new'
-
-EXIT STATUS
-  0  everything ran
-  1  a command failed, or something could not be done
-  2  wrong usage`
-
 // timeOptions are the flags of time.
 type timeOptions struct {
 	ignoreFailure, noShell   bool
@@ -104,7 +48,6 @@ func timeCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "time COMMAND|FILE...",
 		Short: "Time commands or benchmark files, and compare them",
-		Long:  timeHelp,
 		Args:  arguments(1, 1000, "commands or benchmark files"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ends := []os.Signal{os.Interrupt, syscall.SIGTERM}

@@ -17,7 +17,7 @@ import (
 func TestTimeExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must.Do(t, os.WriteFile("bench.py", []byte("def run_iter(n): pass\n"), 0o644))
-	_, text, _ := strings.Cut(timeHelp, "EXAMPLES\n")
+	_, text, _ := strings.Cut(string(must.Get(helpTexts.ReadFile("help/time.txt"))(t)), "EXAMPLES\n")
 	n := 0
 	for line := range strings.Lines(text) {
 		line, ok := strings.CutPrefix(line, "  krunctl ")
