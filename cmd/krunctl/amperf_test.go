@@ -1,12 +1,10 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
-	"krund/rig/must"
 )
 
 // Per nanosecond: a processor of 2 GHz.
@@ -65,22 +63,8 @@ func clockedOf(b *builder) *builder {
 	return b
 }
 
-func TestAmperf(t *testing.T) {
-	b := clocked(t)
-	r := krunctl(t, "show", "--counters", b.dir()).in(b)
-	golden(t, "amperf", r.text())
-	must.Equal(t, r.code, exitError, "violations are not in the exit status")
-	golden(t, "amperf-json", krunctl(t, "show", "--counters", "--format", "json", b.toml).in(b).text())
-}
-
-func TestAmperfWithoutCounters(t *testing.T) {
-	b := complete(t)
-	krunctl(t, "show", "--counters", b.dir()).says(t, exitError, "", "a virtual machine")
-	b = newExperiment(t)
-	krunctl(t, "show", "--counters", b.dir()).says(t, exitError, "", "no records")
-}
-
-func TestCalibrate(t *testing.T) {
+// calibrated has an execution of an idle machine, and two that keep a processor busy.
+func calibrated(t *testing.T) *builder {
 	b := newExperiment(t)
 	resting := func(r results.Record) results.Record {
 		r = withRatios(r, 1)
@@ -95,24 +79,5 @@ func TestCalibrate(t *testing.T) {
 	b.next(resting)
 	b.next(working)
 	b.next(working)
-	busy := b.cfg.Keys()
-	r := krunctl(t, "show", "--counters", "--idle", "0", "--busy", "1-1", b.dir())
-	golden(t, "amperf-calibrate", r.text())
-	golden(t, "amperf-calibrate-json", krunctl(t, "show", "--counters", "--format", "json", "--idle", "0",
-		"--busy", "2",
-		b.dir()).in(b).text())
-	krunctl(t, "show", "--counters", "--idle", "0", "--busy", busy[1].String(), b.dir()).says(t, exitOK, "",
-		"")
-	for want, args := range map[string][]string{
-		"idle cores count as fast": {"--idle", "1", "--busy", "2"}, "no record of it": {"--idle", "0",
-			"--busy", "5"},
-	} {
-		r := krunctl(t, append([]string{"show", "--counters", b.dir()}, args...)...)
-		must.Be(t, r.code == exitError && strings.Contains(r.stderr, want) && r.stdout == "", args, r.text())
-	}
-	for _, args := range [][]string{{"--idle", "0"}, {"--busy", "0"}, {"--idle", "x", "--busy", "1"},
-		{"--idle", "a:b", "--busy", "1"}} {
-		r := krunctl(t, append([]string{"show", "--counters", b.dir()}, args...)...)
-		must.Be(t, r.code == exitUsage && r.stdout == "", args, r.text())
-	}
+	return b
 }

@@ -83,26 +83,6 @@ func analyzed(t *testing.T, args ...string) ran {
 	return krunctl(t, append([]string{"analyze", "--rule", "resamples=2000"}, args...)...)
 }
 
-func TestAnalyzeGoldens(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		in   func(*testing.T, string) string
-		args []string
-	}{
-		{"analyze-krun", krunFile, []string{"--mode", "paper"}},
-		{"analyze-krund", krundDirectory, []string{"--mode", "paper"}},
-		{"analyze-default", krundDirectory, nil},
-		{"analyze-cycles", krundDirectory, []string{"--column", "cycles"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			r := analyzed(t, append(c.args, c.in(t, dir))...)
-			must.Need(t, r.code == exitOK && r.stderr == "", "exit", r.code, r.stderr)
-			golden(t, c.name, strings.ReplaceAll(r.stdout, dir, "DIR"))
-		})
-	}
-}
-
 func TestAnalyzeStores(t *testing.T) {
 	dir := t.TempDir()
 	in := krunFile(t, dir)
@@ -127,38 +107,4 @@ func TestAnalyzeReplacesWhatItCannotRead(t *testing.T) {
 	r := analyzed(t, in)
 	must.Be(t, r.code == exitOK && strings.Contains(r.stderr, "analysis.json is replaced") &&
 		strings.Contains(r.stderr, "version 99"), "exit", r.code, r.stderr)
-}
-
-func TestAnalyzeRefuses(t *testing.T) {
-	dir := t.TempDir()
-	in := krunFile(t, dir)
-	text := filepath.Join(dir, "notes.txt")
-	broken := filepath.Join(dir, "broken.json")
-	for name, content := range map[string]string{text: "x", broken: `{"wallclock_times": 5}`} {
-		must.Do(t, os.WriteFile(name, []byte(content), 0o644))
-	}
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{}, exitUsage, "experiments or files"},
-		{[]string{"--delta", "x", in}, exitUsage, "--delta"},
-		{[]string{"--rule", "outliers=tukey", in}, exitUsage, "--rule outliers"},
-		{[]string{"--rule", "window=0", in}, exitUsage, "--rule window"},
-		{[]string{"--steady", "120%", in}, exitUsage, "--steady"},
-		{[]string{"--rule", "penalty=much", in}, exitUsage, "--rule penalty"},
-		{[]string{"--mode", "study", in}, exitUsage, "--mode"},
-		{[]string{"--rule", "cost=x", in}, exitUsage, "--rule cost"},
-		{[]string{"--rule", "resamples=-5", in}, exitUsage, "--rule resamples"},
-		{[]string{"-o", "x", in, in}, exitUsage, "-o names one file"},
-		{[]string{text}, exitUsage, "this is no NAME.krun, NAME.toml or file of results"},
-		{[]string{filepath.Join(dir, "none.json")}, exitError, "none.json"},
-		{[]string{broken}, exitError, "broken.json"},
-		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
-		{[]string{"-o", filepath.Join(dir, "no", "where"), in}, exitError,
-			"no such file or directory"},
-	} {
-		analyzed(t, c.args...).says(t, c.code, "", c.want, c.args)
-	}
 }

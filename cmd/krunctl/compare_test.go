@@ -80,32 +80,6 @@ func TestCompareArms(t *testing.T) {
 	}
 }
 
-// TestCompareUsage: mistakes in the flags, and arguments that cannot be compared.
-func TestCompareUsage(t *testing.T) {
-	ab, other := armsDirectory(t, 1, 1), krundDirectory(t, t.TempDir())
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--fail-on", "sometimes", ab}, "--fail-on must be worse, changed or never"},
-		{[]string{"--correction", "x", ab}, "holm, bh or none"},
-		{[]string{"--arms", "base", ab}, "--arms must name two arms"},
-		{[]string{"--arms", "base,x", ab}, `there is no execution of arm "x"`},
-		{[]string{"--confidence", "0.1", ab}, "--confidence"},
-		{[]string{"--first", "0", ab}, "--first"},
-		{[]string{other}, "there are no arms, VMs, variants, machines or benchmarks to"},
-		{[]string{"--arms", "a,b", other}, "the experiment has no arms"},
-		{[]string{"--by", "vm", "--base", "PyPy", other}, `no execution of VM "PyPy"; there are C`},
-		{[]string{"--by", "color", other}, "--by must be auto, vm, variant, arm"},
-		{[]string{other, ab, ab}, "say with --by"},
-		{[]string{other, "--between", "fasta:C:default-c"}, "--between needs two keys"},
-		{[]string{other, "--by", "vm", "--between", "a", "b"}, "leave out --by"},
-		{[]string{other, "--between", "fasta", "nbody:C:x"}, `"nbody:C:x" is no key; there are fasta:C`},
-	} {
-		krunctl(t, append([]string{"compare"}, c.args...)...).says(t, exitUsage, "", c.want, c.args)
-	}
-}
-
 // TestCompareCalibrates: the table has the rate of false verdicts.
 func TestCompareCalibrates(t *testing.T) {
 	r := krunctl(t, "compare", "--calibrate", armsDirectory(t, 1.03, 1))

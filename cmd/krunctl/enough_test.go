@@ -138,28 +138,3 @@ func TestEnoughHowLong(t *testing.T) {
 	golden(t, "enough-how-long", r.stdout)
 	must.Contain(t, krunctl(t, "enough", "how-long", "--format", "json", dir).stdout, `"steady_performance"`)
 }
-
-// TestEnoughRefuses: mistakes, and pilots that show nothing.
-func TestEnoughRefuses(t *testing.T) {
-	dir := t.TempDir()
-	first := pilotDirectory(t, dir, "pilot", 1, "noisy")
-	other := filepath.Join(t.TempDir(), "more.toml")
-	for want, args := range map[string][]string{
-		"--level must be a percentage":  {"--level", "0.01", first},
-		"--change must be a percentage": {"--change", "200%", first},
-		"--format must be text or json": {"--format", "xml", first},
-		"omit --key and --pilot":        {"--write", "-", "--key", "*:*:*", first},
-		"give one of them":              {"--write", "-", "--level", "1%", "--change", "1%", first},
-		"paths in the configuration":    {"--write", other, first},
-	} {
-		r := krunctl(t, append([]string{"enough"}, args...)...)
-		must.Be(t, r.code == exitUsage && r.stdout == "" && strings.Contains(r.stderr, want), args, r.text())
-	}
-	krunctl(t, "enough", "--write", "-", "--level", "50%", first).says(t, exitError, "",
-		"nothing more to measure")
-	two := complete(t).dir() // 2 executions of each key
-	r := krunctl(t, "enough", two)
-	must.Be(t, r.code == exitLeftOut && strings.HasPrefix(r.stdout, "Cannot tell how many executions"),
-		r.text())
-	must.Contain(t, r.stdout, "2 of at least 3 executions")
-}

@@ -95,7 +95,7 @@ func TestADiskThatIsFull(t *testing.T) {
 		stderr.String())
 }
 
-// TestExportEvents: events as a table and in a trace, and the flags that do not fit.
+// TestExportEvents: events as a table and in a trace.
 func TestExportEvents(t *testing.T) {
 	b := complete(t)
 	if r := krunctl(t, "convert", "--to", "csv", "--rows", "events", b.dir()); r.code != exitOK ||
@@ -106,10 +106,4 @@ func TestExportEvents(t *testing.T) {
 	r := krunctl(t, "convert", "--to", "trace", "--key", "*:C:*", b.dir())
 	must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, `{"displayTimeUnit":"ns","traceEvents":[`) &&
 		strings.Contains(r.stdout, `"iteration 0"`) && !strings.Contains(r.stdout, "CPython"), r.text())
-	for _, flags := range []string{"trace --rows wide", "trace --iterations 0-1",
-		"csv --rows events --column a",
-		"jsonl --rows wide", "csv --rows executions --iterations 0-1", "go --rows events"} {
-		krunctl(t, append(append([]string{"convert", "--to"}, strings.Fields(flags)...), b.dir())...).says(t,
-			exitUsage, "", "", flags)
-	}
 }

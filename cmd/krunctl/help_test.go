@@ -176,26 +176,6 @@ func lacksInput(args []string) bool {
 	return false
 }
 
-func TestUsage(t *testing.T) {
-	b := newExperiment(t)
-	wrong := filepath.Join(t.TempDir(), "wrong.toml")
-	b.must(os.WriteFile(wrong, []byte("[experiment]\nexecutionss = 2\n"), 0o644))
-	for _, line := range []string{
-		"check --plan", "check --plan /no/such/file.toml", "check --plan a.toml b.toml", "check --plan DIR",
-		"check --plan " + wrong, "check --plan --nonsense TOML", "nonsense", "statsu", "status", "show",
-		"show DIR x", "show DIR -1", "show DIR 1-0", "show DIR 1 2", "show --key x DIR", "enable DIR",
-		"enable --start --root /x TOML", "convert --to csv --rows wide --all-outcomes DIR",
-		"convert --to csv --iterations 5-2 DIR", "convert --to csv --iterations a DIR", "version x",
-		"convert --to csv --rows wide --column a --column b DIR",
-	} {
-		r := krunctl(t, strings.Fields(strings.NewReplacer("DIR", b.dir(), "TOML", b.toml).Replace(line))...)
-		must.Be(t, r.code == exitUsage && r.stdout == "" && strings.HasPrefix(r.stderr, "krunctl: "), line,
-			r.text())
-	}
-	r := krunctl(t, "statsu")
-	must.Contain(t, r.stderr, "did you mean status?", r.text())
-}
-
 // commands returns all subcommands.
 func commands(a *app) []*cobra.Command {
 	var all []*cobra.Command

@@ -84,24 +84,6 @@ func names(files []string) []string {
 	return list
 }
 
-func TestHistoryUsage(t *testing.T) {
-	dir := t.TempDir()
-	wrong := filepath.Join(dir, "wrong.toml")
-	must.Do(t, os.WriteFile(wrong, []byte("[[mute]]\nkeys = \"a\"\n"), 0o644))
-	for _, c := range []struct{ args, want string }{
-		{"--rate 0 x.krun", "--rate must be"},
-		{"--confidence 1 x.krun", "--confidence must be"},
-		{"-f word x.krun", "--format must be text, "},
-		{"--mutes " + wrong + " x.krun", "has key, version and reason"},
-		{"--versions - x.krun", "there is no version"},
-		{"-o x.html x.krun", "-o x.html would have text; add --format html"},
-		{"", "needs experiments"},
-	} {
-		krunctl(t, append([]string{"history"}, strings.Fields(c.args)...)...).says(t, exitUsage, "", c.want,
-			c.args)
-	}
-}
-
 // TestHistoryNights: tables of nights and values are one history, in any order of machines; --key
 // and --versions apply to them, and nothing is there twice.
 func TestHistoryNights(t *testing.T) {

@@ -20,26 +20,6 @@ func save(t *testing.T, name, text string) string {
 	return file
 }
 
-func TestImportRefuses(t *testing.T) {
-	throughput := save(t, "in.json",
-		`[{"benchmark":"x","primaryMetric":{"scoreUnit":"ops/s","rawData":[[1]]}}]`)
-	out := filepath.Join(t.TempDir(), "out")
-	for _, c := range []struct {
-		args []string
-		code int
-		say  string
-	}{
-		{[]string{"convert", "--to", "krun", "-o", out, throughput}, exitError, "ops/s"},
-		{[]string{"convert", "--to", "krun", "-o", out, out + ".missing"}, exitError, "no such file"},
-		{[]string{"convert", "--to", "pdf", throughput}, exitUsage, "--to must be csv, "},
-		{[]string{"convert", "--to", "krun", throughput}, exitUsage, "needs -o"},
-		{[]string{"analyze", "--format", "pdf", throughput}, exitUsage, "--format must be text, "},
-		{[]string{"compare", "--margin", "2", throughput, throughput}, exitUsage, "--margin"},
-	} {
-		krunctl(t, c.args...).says(t, c.code, "", c.say, c.args)
-	}
-}
-
 // TestConvert: an experiment of krund is converted to each format and back.
 func TestConvert(t *testing.T) {
 	dir := t.TempDir()

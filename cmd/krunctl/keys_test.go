@@ -13,17 +13,6 @@ import (
 	"krund/rig/must"
 )
 
-// TestUnknownKey: a mistyped key is an error, not an empty table.
-func TestUnknownKey(t *testing.T) {
-	b := complete(t)
-	for _, command := range []string{"show", "convert --to csv", "convert --to csv --rows wide",
-		"show --startup", "show --counters", "report -o " + filepath.Join(t.TempDir(), "x.svg")} {
-		r := krunctl(t, append(strings.Fields(command), "--key", "nbdoy:*:*", b.toml)...)
-		r.says(t, exitError, "", "matches no key", command)
-		must.Contain(t, r.text(), "nbody:C:", command)
-	}
-}
-
 // twoKeys is the experiment of krundDirectory with the same executions of another benchmark.
 func twoKeys(t *testing.T, dir string) string {
 	t.Helper()

@@ -32,32 +32,6 @@ func oddFile(t *testing.T, dir string) string {
 	})
 }
 
-func TestMethodsGoldens(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		in   func(*testing.T, string) string
-		args string
-	}{
-		{"similarity", oddFile, "analyze --similarity"},
-		{"similarity-csv", oddFile, "analyze --similarity --format csv"},
-		{"similarity-json", krundDirectory, "analyze --similarity --format json"},
-		{"stability", oddFile, "enough stability --ratio-resamples 500 --resamples 200"},
-		{"stability-study", krundDirectory,
-			"enough stability --ratio-resamples 500 --profile study --criterion cv,kld"},
-		{"stability-csv", oddFile, "enough stability --format csv --draws 0 --criterion cv " +
-			"--threshold 0.02 --ratio-resamples 500"},
-		{"stability-json", krundDirectory, "enough stability --format json --ratio-resamples 500 " +
-			"--criterion kld --warmup 2-8 --step 5 --executions 2-3"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			r := krunctl(t, append(strings.Fields(c.args), c.in(t, dir))...)
-			must.Need(t, r.code == exitOK && r.stderr == "", "exit", r.code, r.stderr)
-			golden(t, c.name, strings.ReplaceAll(r.stdout, dir, "DIR"))
-		})
-	}
-}
-
 // TestMethodsOfSeveral: a table, or a document, for each input, and one CSV.
 func TestMethodsOfSeveral(t *testing.T) {
 	in := oddFile(t, t.TempDir())
@@ -98,29 +72,4 @@ func TestStabilityOfMeans(t *testing.T) {
 		!strings.Contains(with.stdout, "--batch"), "without", without.text(), "with", with.text())
 	must.Be(t, strings.Contains(with.stdout, "2m 40s") && !strings.Contains(without.stdout, "2m 40s"),
 		"two times 800 batches are 160 s", with.text())
-}
-
-func TestMethodsRefuse(t *testing.T) {
-	in := oddFile(t, t.TempDir())
-	for _, args := range []string{
-		"analyze --similarity", "analyze --similarity --format html IN",
-		"analyze --similarity --mode paper IN", "enough stability", "enough stability --format xml IN",
-		"enough stability --criterion x IN", "enough stability --threshold 0.1 IN",
-		"enough stability --criterion cv --threshold 0 IN", "enough stability --profile x IN",
-		"enough stability --step 0 IN", "enough stability --bootstrap x IN",
-		"enough stability --warmup 5 IN", "enough stability --warmup 9-5 IN",
-		"enough stability --executions a-b IN", "enough stability --draws 0 IN",
-		"enough stability --draws -3 IN", "enough stability --confidence 1 IN",
-		"enough stability --batch -1s IN", "enough stability --measure 0 IN",
-		"enough stability --window 1 IN", "enough stability --resamples 0 IN",
-		"enough stability --full -1 IN",
-	} {
-		r := krunctl(t, strings.Fields(strings.ReplaceAll(args, "IN", in))...)
-		must.Be(t, r.stdout == "", args, r.text())
-		r.says(t, exitUsage, "", "krunctl: ", args)
-	}
-	for _, command := range []string{"analyze --similarity", "enough stability"} {
-		r := krunctl(t, append(strings.Fields(command), "/no/such/results.json")...)
-		must.Be(t, r.code == exitError && r.stdout == "", r.text())
-	}
 }

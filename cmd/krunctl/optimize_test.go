@@ -62,48 +62,6 @@ func goText(lines int, ns float64) string {
 	return b.String()
 }
 
-func TestOptimizeGoldens(t *testing.T) {
-	outputs := map[string]ran{}
-	t.Run("run", func(t *testing.T) { optimizeAll(t, outputs) }) // in a directory of its own
-	for name, r := range outputs {
-		t.Run(name, func(t *testing.T) {
-			must.Need(t, r.code == exitOK && r.stderr == "", "exit", r.code, r.stderr)
-			golden(t, name, r.stdout)
-		})
-	}
-}
-
-func optimizeAll(t *testing.T, outputs map[string]ran) {
-	t.Helper()
-	dir := t.TempDir()
-	krundDirectory(t, dir)
-	krunFile(t, dir)
-	t.Chdir(dir) // names of files are part of the tables
-	directory, krun := "test.krun", "test_results.json"
-	analyzed(t, "--mode", "paper", directory).works(t)
-	one := writeText(t, "v1.csv", uoptimeText(1, 1))
-	two := writeText(t, "v2.csv", uoptimeText(2, 1.3))
-	three := writeText(t, "v3.csv", uoptimeText(3, 1.1))
-	a, b := writeText(t, "a.txt", goText(3, 100)), writeText(t, "b.txt", goText(3, 101))
-	for _, c := range []struct {
-		name string
-		args []string
-	}{
-		{"optimize-krund", []string{"--skip", "steady", "--overhead", "3m", directory}},
-		{"optimize-at-least", []string{"--metric", "rmad", "--at-least", "3", directory}},
-		{"optimize-off", []string{"--far", "--metric", "rmad", directory}},
-		{"optimize-krun", []string{"--metric", "rciw1", "--skip", "50", krun}},
-		{"optimize-uoptime", []string{"--metric", "rmad", one}},
-		{"optimize-go", []string{"--metric", "cv", "--suite-runs", a, b}},
-		{"optimize-changes", []string{"--changes", "--metric", "rmad", one, two, three}},
-		{"optimize-csv", []string{"--format", "csv", "--metric", "cv", one, a}},
-		{"optimize-json", []string{"--format", "json", "--metric", "rmad", "--skip", "40", directory}},
-	} {
-		outputs[c.name] = krunctl(t, append([]string{"enough", "optimize", "--resamples", "300"},
-			c.args...)...)
-	}
-}
-
 // TestOptimizeWrite: krund accepts the configuration with what --write wrote at its end, and plans
 // what was recommended.
 func TestOptimizeWrite(t *testing.T) {
@@ -152,55 +110,6 @@ func TestOptimizeOutputs(t *testing.T) {
 	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)
 	k := doc.Keys[1]
 	must.Be(t, !k.Stable && len(k.Warnings) != 0, k)
-}
-
-func TestOptimizeRefuses(t *testing.T) {
-	dir := t.TempDir()
-	in := writeText(t, filepath.Join(dir, "v.csv"), uoptimeText(1, 1))
-	directory := krundDirectory(t, dir)
-	bad := writeText(t, filepath.Join(dir, "bad.csv"),
-		"b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nB,1,1,1,1,x\n")
-	gz := writeText(t, filepath.Join(dir, "x.gz"), "\x1f\x8bxx")
-	crashed := writeText(t, filepath.Join(dir, "crash.json"), `{"wallclock_times": {"a:b:c": [[], []]}}`)
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{}, exitUsage, "experiments or files"},
-		{[]string{"--metric", "mad", in}, exitUsage, "cv, rmad"},
-		{[]string{"--threshold", "0", in}, exitUsage, "--threshold"},
-		{[]string{"--threshold", "-1", in}, exitUsage, "threshold -1"},
-		{[]string{"--confidence", "1.5", in}, exitUsage, "confidence level 1.5"},
-		{[]string{"--resamples", "-1", in}, exitUsage, "number of resamples -1"},
-		{[]string{"--steps", "1", in}, exitUsage, "number of steps 1"},
-		{[]string{"--skip", "10%", in}, exitUsage, "--skip"},
-		{[]string{"--skip", "5", in}, exitUsage, "no iterations in order"},
-		{[]string{"--format", "xml", in}, exitUsage, "must be text, json or csv"},
-		{[]string{"--changes", in}, exitUsage, "two versions"},
-		{[]string{"--changes", "--format", "csv", in, in}, exitUsage, "--format json"},
-		{[]string{"--changes", "--suite-runs", in, in}, exitUsage, "parts of one experiment"},
-		{[]string{"--changes", in, directory}, exitError, "same levels"},
-		{[]string{"--suite-runs", "--skip", "steady", directory}, exitUsage, "use a number"},
-		{[]string{"--key", "BenchmarkNone", in}, exitUsage, `has no benchmark "BenchmarkNone"`},
-		{[]string{"--write", "x", in, in}, exitUsage, "--write takes one experiment"},
-		{[]string{"--write", in, directory}, exitUsage, "exists; name another file"},
-		{[]string{"--write", filepath.Join(dir, "x"), in}, exitUsage, "no benchmark:vm:variant"},
-		{[]string{"--at-least", "0", in}, exitUsage, "--at-least"},
-		{[]string{"--change", "0", in}, exitUsage, "--change must be positive"},
-		{[]string{"--overhead", "-1s", in}, exitUsage, "--overhead"},
-		{[]string{"--column", "nonsense", directory}, exitError, "no column \"nonsense\""},
-		{[]string{"--skip", "400", directory}, exitError, "the first 400 are skipped"},
-		{[]string{crashed}, exitError, "no execution can be used"},
-		{[]string{bad}, exitError, "line 2: ns_per_op"},
-		{[]string{gz}, exitError, "unpack"},
-		{[]string{filepath.Join(dir, "none.csv")}, exitError, "none.csv"},
-		{[]string{filepath.Join(dir, "none.toml")}, exitError, "none.krun"},
-	} {
-		r := krunctl(t, append([]string{"enough", "optimize"}, c.args...)...)
-		must.Be(t, r.code == c.code && strings.Contains(r.stderr, c.want) && r.stdout == "", c.args, "exit",
-			r.code, r.stderr, c.code, c.want)
-	}
 }
 
 // TestOptimizeKeyOfUOpTime: --key is the name of a benchmark. Its result does not depend on others.

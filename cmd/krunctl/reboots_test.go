@@ -89,21 +89,6 @@ func TestRebootsText(t *testing.T) {
 	}
 }
 
-func TestRebootsRefused(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		kinds []string
-		want  string
-	}{
-		{"one kind", []string{results.RebootHardware}, "one kind of restart only"},
-		{"no hardware", []string{results.RebootKexec}, "after a restart of kind hardware; measure"},
-		{"no restart", []string{results.RebootNone}, "after a restart of kind hardware; measure"},
-	} {
-		dir := ladderDirectory(t, 1, 0, c.kinds...)
-		krunctl(t, "compare", "--by", "restart", dir).says(t, exitError, "", c.want, c.name)
-	}
-}
-
 // TestRebootsOfThreeKinds: each kind is compared with that of the hardware.
 func TestRebootsOfThreeKinds(t *testing.T) {
 	kinds := []string{results.RebootHardware, results.RebootKexec, results.RebootSoft}

@@ -63,7 +63,6 @@ func TestGone(t *testing.T) {
 				"--"+flag+" is no longer there: "+instead)
 		}
 	}
-	krunctl(t, "analyze", "-j", "0", "x").says(t, exitUsage, "", "--jobs needs a whole number")
 }
 
 // TestCommandsPage: docs/commands.md lists all commands, and no other.

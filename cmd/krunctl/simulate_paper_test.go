@@ -78,27 +78,3 @@ func TestSimulatePaper(t *testing.T) {
 		}
 	}
 }
-
-func TestSimulatePaperRefuses(t *testing.T) {
-	dir := t.TempDir()
-	in := stepFile(t, dir, 1)
-	none := writeText(t, filepath.Join(dir, "none.csv"),
-		"benchmark,fork,classification,steady_state_starts\n")
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"barrett", in}, exitUsage, "write laaber, traini or uoptime"},
-		{[]string{"traini", "--step", "auto", in}, exitUsage, "--step auto"},
-		{[]string{"traini", "--profile", "x", in}, exitUsage, "unknown profile"},
-		{[]string{"traini", "--truth", in, in}, exitError, "read the annotations"},
-		{[]string{"traini", "--truth", none, in}, 3, "no execution has a known steady state"},
-		{[]string{"laaber", "--step", "1m", in}, 3, "no key has executions that are long enough"},
-		{[]string{"uoptime", in}, exitUsage, "at least two versions"},
-	} {
-		got := krunctl(t, append([]string{"enough", "simulate", "--paper"}, c.args...)...)
-		must.Be(t, got.code == c.code && strings.Contains(got.text(), c.want), c.args, "exit status",
-			got.code, "want", c.code, "and", c.want, got.text())
-	}
-}

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"krund/internal/experiment/results"
 	"krund/internal/schedule"
-	"krund/rig/must"
 )
 
 // started is an experiment whose n-th execution takes longer to start than the
@@ -35,22 +33,4 @@ func started(t *testing.T) *builder {
 		b.must(b.sched.Finish(slot, flag))
 	}
 	return b
-}
-
-func TestStartup(t *testing.T) {
-	b := started(t)
-	golden(t, "startup", krunctl(t, "show", "--startup", b.dir()).in(b).text())
-	golden(t, "startup-json", krunctl(t, "show", "--startup", "--format", "json", "--by", "key",
-		b.toml).in(b).text())
-}
-
-func TestStartupRefuses(t *testing.T) {
-	b := newExperiment(t)
-	r := krunctl(t, "show", "--startup", b.dir())
-	must.Be(t, r.code == exitError && strings.Contains(r.stderr, "no record counts") && r.stdout == "",
-		r.text())
-	for _, args := range [][]string{{"--by", "x"}, {"--key", "x"}} {
-		r := krunctl(t, append([]string{"show", "--startup", b.dir()}, args...)...)
-		must.Be(t, r.code == exitUsage && r.stdout == "", args, r.text())
-	}
 }

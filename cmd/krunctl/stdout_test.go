@@ -68,12 +68,6 @@ func TestPagesNeedADirectory(t *testing.T) {
 // TestPlotFormat: where the name has no ending, --format determines the format.
 func TestPlotFormat(t *testing.T) {
 	in := analyzedDirectory(t)
-	r := krunctl(t, "report", "-o", "-", in)
-	r.says(t, exitUsage, "", "--format")
-	krunctl(t, "report", "-o", "-", "--format", "gif", in).says(t, exitUsage, "", "")
-	krunctl(t, "report", "-o", "-", "--format", "svg", "--column", "nosuch", in).says(t, exitUsage, "",
-		"no selected execution has it")
-	krunctl(t, "report", in, in).says(t, exitUsage, "", "krunctl compare --format html")
 	file := filepath.Join(t.TempDir(), "picture")
 	krunctl(t, "report", "-o", file, "--format", "pdf", in).says(t, exitOK, "", "")
 	text, err := os.ReadFile(file)
