@@ -9,11 +9,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"krund/internal/durable"
 	"krund/internal/experiment/results"
+	reading "krund/internal/reading/experiment"
+	"krund/internal/schedule"
 	"krund/rig/must"
 )
 
@@ -290,4 +294,119 @@ func TestCheck(t *testing.T) {
 		startKrund(t, prefix, "check", path).wait().want(t, exitUsage, "test.toml:", "good/bench.so",
 			"build the benchmark")
 	})
+}
+
+// TestArms runs two blocks of four arms: a setting, a copy of the benchmarks, which is announced,
+// and a null arm, which is not. Everything that identifies an arm is in its records.
+func TestArms(t *testing.T) {
+	t.Parallel()
+	e := newExperiment(t)
+	e.executions = 2
+	e.c("good", `void run_iter(int n) {
+	if (getenv("SAY")) fprintf(stderr, "%s", getenv("SAY"));
+}`)
+	e.extra = `[arms.base]
+[arms.setting]
+env.SAY = "x"
+[arms.copy]
+benchmarks = "copy"
+[arms.null]
+null = true
+`
+	e.write("test.toml", e.config())
+	e.must(os.CopyFS(filepath.Join(e.dir, "copy"), os.DirFS(filepath.Join(e.dir, "benchmarks"))))
+	e.run().want(t, exitOK, "the arms base and copy have the same files and settings for every key")
+	must.Equal(t, e.flags(), strings.Repeat(string(byte(schedule.Completed)), 8))
+	seen := map[string]int{}
+	hashes := map[string]bool{}
+	for _, r := range e.records() {
+		seen[r.Key.Arm]++
+		must.Be(t, r.Outcome == results.Completed && r.Key.String() == "good:C:so@"+r.Key.Arm, r.Key,
+			r.Outcome, r.Reasons)
+		entry := r.Process.Argv[len(r.Process.Argv)-2]
+		want := r.Key.Arm == "copy"
+		must.Equal(t, strings.HasPrefix(entry, filepath.Join(e.dir, "copy")), want, r.Key, "runs", entry)
+		want = r.Key.Arm == "setting"
+		must.Be(t, slices.Contains(r.Process.Env, "SAY=x") == want &&
+			(r.Process.Stderr.Text == "xxxxx") == want, r.Key, r.Process.Env, r.Process.Stderr.Text)
+		for name, hash := range r.Machine.Fingerprint {
+			if strings.HasPrefix(name, "program.benchmark.good.so@") {
+				hashes[hash] = true
+			}
+		}
+	}
+	must.Be(t, len(seen) == 4 && seen["base"] == 2 && seen["null"] == 2 && len(hashes) == 1, "records", seen,
+		"hashes", hashes)
+}
+
+// TestGrow: an experiment that has ended goes on with a larger configuration, of which --dry-run
+// says beforehand what it adds; a smaller one is refused.
+func TestGrow(t *testing.T) {
+	t.Parallel()
+	e := newExperiment(t)
+	e.executions = 2
+	e.c("good", good)
+	e.run().want(t, exitOK)
+	small := e.config()
+	e.executions = 3
+	e.c("more", good)
+	e.write("test.toml", "# larger\n"+e.config())
+	const grows = "the experiment grows by 4 slots, from 2 to 6: "
+	e.run("--dry-run").want(t, exitOK, "would run 4 of 6 process executions", grows)
+	must.Equal(t, e.flags(), "CC", "slots after --dry-run")
+	e.run().want(t, exitOK, grows, "executions was 2 and is 3", "benchmarks.more is new", "is edition 2")
+	must.Equal(t, e.flags(), "CCCCCC", "slots")
+	e.run().want(t, exitOK, "nothing is outstanding")
+	stored := must.Get(os.ReadFile(filepath.Join(e.directory, "config.toml")))(t)
+	must.Be(t, strings.HasPrefix(string(stored), "# larger\n"), "config.toml is", string(stored))
+	e.write("test.toml", small)
+	e.run().want(t, exitError, "executions was 3 and is 2", "benchmarks.more was", "is gone", "can only grow")
+}
+
+// TestChangedBenchmark: an experiment whose benchmark is edited in the middle measures nothing with
+// it, names the file and both hashes, and goes on when it is restored, or with a new edition.
+func TestChangedBenchmark(t *testing.T) {
+	t.Parallel()
+	const edits = `
+def run_iter(n):
+    with open(__file__, "a") as f: # the first execution does what a person does in an editor
+        if f.tell() < 1000:
+            f.write("#" * 1000 + "\n")
+`
+	e := newExperiment(t)
+	e.executions = 3
+	e.py("edited", edits)
+	file := e.entry("edited")
+	const was = "was SHA-256 " // of edits: see the record
+	e.run().want(t, exitError, file+" has changed", was, "is  SHA-256 ", "krund run --accept-changed ")
+	must.Equal(t, e.flags(), "COO", "slots", "want COO")
+	first := e.of("edited")
+	hash := first.Machine.Fingerprint["program.benchmark.edited.py"]
+	out := e.run()
+	out.want(t, exitError, was+hash)
+	e.write(filepath.Join("benchmarks", "edited", "bench.py"), edits) // restored
+	e.run("--accept-changed").want(t, exitError, file+" has changed") // by the second execution
+	e.run("--accept-changed").want(t, exitOK, "are accepted", "edition 2")
+	var editions []int
+	hashes := map[string]bool{}
+	for _, r := range e.records() {
+		editions = append(editions, r.Edition)
+		hashes[r.Machine.Fingerprint["program.benchmark.edited.py"]] = true
+		must.Equal(t,
+			strings.Contains(strings.Join(r.Reasons, "\n"), file+" changed while this execution ran"),
+			(r.Pexec < 3), "execution", r.Pexec, r.Reasons)
+	}
+	must.Be(t, len(editions) == 3 && editions[0] == 1 && editions[1] == 1 && editions[2] == 2 &&
+		len(hashes) == 2, "editions", editions, len(hashes), "programs")
+	must.Get(os.Stat(filepath.Join(e.directory, "editions.json")))(t)
+	said := ""
+	reader := reading.Reader{FS: durable.OS(), Message: func(format string, args ...any) {
+		said += fmt.Sprintf(format, args...)
+	}}
+	d, _ := must.Get2(reader.Series(e.directory, reading.Selection{}))(t)
+	for i, x := range d.Pairs[0].Executions {
+		must.Equal(t, (x.Outcome == results.Completed), (i == 2), "execution", x.Number, "of", d.Pairs[0].Key,
+			x.Outcome)
+	}
+	must.Contain(t, said, file+" changed after execution 2 of ", "the analysis")
 }

@@ -8,10 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/boot"
+	"krund/internal/boot/doctor"
+	"krund/internal/durable"
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
+	"krund/internal/hub/joined"
 	"krund/internal/machine/command"
 	"krund/rig/must"
 )
@@ -137,4 +141,74 @@ func TestGiveUpReadsTheDirectory(t *testing.T) {
 	}
 	did.unattended("krund@test.service", nil, nil).giveUp(t.Context(), o, nil, broken)
 	must.Equal(t, len(did.sent), 1, "a copy that other users can change was trusted")
+}
+
+// TestGiven: an experiment of the hub may have sections for any name of a machine. What it demands
+// is judged for the name that the machine has when krund starts.
+func TestGiven(t *testing.T) {
+	const text = `[vms.C]
+runner = "c"
+variants = ["v"]
+[variants.v]
+entry = "bench.so"
+[benchmarks]
+b = { parameter = 1 }
+[machines."localhost*".hooks]
+before = [["/bin/sh", "-c", "id > /srv/pwned"]]
+[machines."localhost*".experiment]
+account = "caller"
+`
+	state, hubFile := t.TempDir(), filepath.Join(t.TempDir(), "hub.toml")
+	given := filepath.Join(joined.Given(state), "id/x.toml")
+	read := func(path, host string) *config.Config {
+		t.Helper()
+		cfg := must.Get(config.Stored(path, []byte(text), host, doctor.Settings()))(t)
+		return cfg
+	}
+	want := func(path, host string, root bool, refused ...string) {
+		t.Helper()
+		cfg, err := asAllowed(read(path, host), root, hubFile, state)
+		if len(refused) == 0 {
+			bounded := root && path == given
+			must.Be(t, err == nil && (cfg.Limits.Timeout == 2*time.Hour) == bounded, path, "on", host, err)
+			return
+		}
+		for _, part := range refused {
+			must.Be(t, err != nil && cfg == nil && strings.Contains(err.Error(), part), path, "on", host, err,
+				part)
+		}
+	}
+	want(given, "lab1", true)
+	want(given, "localhost", true, `[hooks] ("hooks")`, `account = "caller" ("caller")`)
+	want(given, "localhost", false)
+	want("/root/x.toml", "localhost", true) // of the machine's owner
+	hub := joined.Hub{URL: "http://hub", Token: "x", Allow: []string{joined.AllowHooks}}
+	must.Do(t, hub.Store(durable.OS(), hubFile))
+	want(given, "localhost", true, `account = "caller" ("caller")`)
+	must.Do(t, durable.WriteFile(durable.OS(), hubFile, []byte("damaged"), 0o600))
+	want(given, "lab1", true, "run `krunctl hub join` again")
+}
+
+// TestHeld: a held experiment is left alone, even when its configuration is broken, and that is no
+// error.
+func TestHeld(t *testing.T) {
+	dir := t.TempDir()
+	toml := filepath.Join(dir, "test.toml")
+	must.Do(t, os.WriteFile(toml, []byte("this is no TOML"), 0o644))
+	f, err := directory.Create(durable.OS(), filepath.Join(dir, "test.krun"))
+	if err == nil {
+		err = f.Ask(directory.Hold, "test")
+	}
+	must.Do(t, err)
+	code, stdout, stderr := krund(t, "run", toml)
+	must.Be(t, code == exitOK && strings.Contains(stdout, "krunctl resume "+f.Dir()) && stderr == "",
+		"status", code, "stdout", stdout, "stderr", stderr)
+	entries, err := os.ReadDir(f.Dir())
+	if err != nil || len(entries) != 2 { // hold and results
+		t.Errorf("in the directory: %v, %v", entries, err)
+	}
+	must.Get(f.Withdraw(directory.Hold))(t)
+	code, _, stderr = krund(t, "run", toml)
+	must.Be(t, code == exitUsage && strings.Contains(stderr, "test.toml:1"), "after resume: status", code,
+		"stderr", stderr)
 }

@@ -2,6 +2,7 @@ package boot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"krund/internal/boot/doctor"
 	"krund/internal/control"
 	"krund/internal/control/machines"
+	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
@@ -366,4 +368,95 @@ func TestFrequenciesOfCores(t *testing.T) {
 	m.Control = control.NewMachine(t.Context(), sysroot.New(machines.New(t, "kvm-guest")))
 	list = m.frequencies()
 	must.Be(t, list == nil, "without a driver and without counters", list)
+}
+
+// TestSuspended: readings whose intervals overlap prove nothing, however far apart in time.
+func TestSuspended(t *testing.T) {
+	us := time.Microsecond
+	for name, test := range map[string]struct {
+		before, after ClockOffset
+		want          time.Duration
+	}{
+		"never":               {ClockOffset{-1 * us, 2 * us}, ClockOffset{-3 * us, 1 * us}, 0},
+		"earlier":             {ClockOffset{time.Hour, time.Hour}, ClockOffset{time.Hour, time.Hour + us}, 0},
+		"a preempted reading": {ClockOffset{0, us}, ClockOffset{-time.Second, time.Second}, 0},
+		"for 20 seconds": {ClockOffset{0, us}, ClockOffset{20 * time.Second, 20 * time.Second},
+			20*time.Second - us},
+		"a clock that turns back": {ClockOffset{time.Hour, time.Hour}, ClockOffset{0, us}, 0},
+	} {
+		must.Equal(t, suspended(test.before, test.after), test.want, name)
+	}
+}
+
+// TestASuspensionIsRepeated: the run is refused, whatever verdict.policy says, and the record has
+// the time.
+func TestASuspensionIsRepeated(t *testing.T) {
+	root, _ := kernel(t)
+	for slept, refused := range map[time.Duration]int{0: 0, 20 * time.Second: 1} {
+		offset := ClockOffset{time.Hour, time.Hour}
+		m := &LabMachine{
+			Control: control.NewMachine(t.Context(), root), Log: slog.New(slog.DiscardHandler),
+			Clock: sysroot.RealClock{},
+			Probes: probe.Request{Temperature: setting.Off, KernelLog: setting.Off, Fingerprint: setting.Off,
+				Throttle: setting.Off},
+			Offset: func() (ClockOffset, error) { return offset, nil },
+		}
+		after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
+		offset = ClockOffset{time.Hour + slept, time.Hour + slept}
+		seen := after(t.Context())
+		if len(seen.Refused) != refused || *seen.Machine.SuspendedNS != slept.Nanoseconds() ||
+			refused > 0 && !strings.Contains(seen.Refused[0], "suspended for 20s") {
+			t.Errorf("%s: refused %q, %d ns", slept, seen.Refused, *seen.Machine.SuspendedNS)
+		}
+	}
+}
+
+// killed is a machine that a killed krund has left changed. Its journal has a copy.
+func killed(t *testing.T) (m *LabMachine, setting func() string) {
+	t.Helper()
+	m, _, read, _ := guarded(t, `aslr = "require"`)
+	m.Spare = "/x/copy"
+	must.Get(m.Apply(t.Context()))(t)
+	setting = func() string { return read("proc/sys/kernel/randomize_va_space") }
+	must.Need(t, setting() != "0", "nothing was changed")
+	return m, setting
+}
+
+func hasCopy(m *LabMachine) bool {
+	_, err := m.FS.Lstat(m.Spare)
+	return err == nil
+}
+
+// TestRestoreLeftoverFromADamagedJournal: the copy has the entries that the journal has lost.
+func TestRestoreLeftoverFromADamagedJournal(t *testing.T) {
+	m, setting := killed(t)
+	text := must.Get(durable.ReadFile(m.FS, m.Journal))(t)
+	damaged := strings.Replace(string(text), `"aslr"`, `"aslX"`, 1)
+	must.Need(t, damaged != string(text), "no change", text)
+	must.Do(t, durable.WriteFile(m.FS, m.Journal, []byte(damaged), 0o644))
+	_ = m.RestoreLeftover(t.Context())
+	must.Be(t, setting() == "0" && !hasCopy(m), "randomize_va_space", setting(), "a copy", hasCopy(m))
+}
+
+// TestRestoreLeftoverFromALostJournal: the same if the experiment's directory was removed and
+// created again.
+func TestRestoreLeftoverFromALostJournal(t *testing.T) {
+	m, setting := killed(t)
+	must.Do(t, m.FS.Remove(m.Journal))
+	if err := m.RestoreLeftover(t.Context()); err != nil || setting() != "0" || hasCopy(m) {
+		t.Errorf("%v; randomize_va_space %s, a copy %t", err, setting(), hasCopy(m))
+	}
+}
+
+// TestRestoreLeftoverForgetsAnOldCopy: the machine was restored by a version without copies of the
+// journal. What its owner sets afterwards stays, even if the journal is lost later.
+func TestRestoreLeftoverForgetsAnOldCopy(t *testing.T) {
+	m, setting := killed(t)
+	text := must.Get(durable.ReadFile(m.FS, m.Spare))(t)
+	must.Do(t, errors.Join(m.RestoreLeftover(t.Context()), durable.WriteFile(m.FS, m.Spare, text, 0o600)))
+	must.Do(t, m.Control.Root.Write("/proc/sys/kernel/randomize_va_space", "1"))
+	err := m.RestoreLeftover(t.Context())
+	must.Be(t, err == nil && !hasCopy(m), err, "a copy", hasCopy(m))
+	err = errors.Join(m.FS.Remove(m.Journal), m.RestoreLeftover(t.Context()))
+	must.Be(t, err == nil && setting() == "1", err, "randomize_va_space", setting())
 }
