@@ -114,7 +114,7 @@ func lockData(dir string) (durable.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the data directory: %w; name another with --data", err)
 	}
-	if err := durable.Lock(f); err != nil {
+	if err := f.TryLock(); err != nil {
 		err = fmt.Errorf("lock the data directory: %s: %w: another krunhub uses it; name another with --data",
 			name, err)
 		return nil, errors.Join(err, f.Close())

@@ -37,7 +37,7 @@ import (
 	"strings"
 )
 
-// File is an open file of an FS. *os.File implements it.
+// File is an open file of an FS.
 //
 // Write and WriteAt return an error if they write less than requested. Sync makes the file's
 // content and size durable, but not its name.
@@ -47,6 +47,15 @@ type File interface {
 	io.Writer
 	io.WriterAt
 	Sync() error
+	// SyncData is Sync without the metadata that is not needed to read the data back, such as the
+	// modification time. It is cheaper for in-place writes if the system has fdatasync.
+	SyncData() error
+	// TryLock takes the exclusive advisory lock without waiting. It is released by Close and by the
+	// end of the process. The error is ErrLocked if another process holds the lock, and wraps
+	// errors.ErrUnsupported if files of this FS cannot be locked.
+	TryLock() error
+	// WaitLock is TryLock, but waits, indefinitely if necessary, in one system call.
+	WaitLock() error
 	Close() error
 	Stat() (fs.FileInfo, error)
 }
@@ -106,7 +115,7 @@ func OSFile(f File) *os.File {
 	return nil
 }
 
-// ErrLocked is returned by Lock if another process holds the lock.
+// ErrLocked is returned by File.TryLock if another process holds the lock.
 var ErrLocked = errors.New("the file is locked by another process")
 
 // ErrNotRegular is the error if the file is a FIFO, a socket or a device.
@@ -131,50 +140,6 @@ func Describe(mode fs.FileMode) string {
 		return "a character device"
 	}
 	return "a special file"
-}
-
-// DataSyncer is a File that can sync without the metadata that is not needed to read the data back,
-// such as the modification time.
-type DataSyncer interface {
-	SyncData() error
-}
-
-// SyncData makes the content and size of f durable like f.Sync. It is cheaper for in-place writes
-// if the system has fdatasync.
-func SyncData(f File) error {
-	if d, ok := f.(DataSyncer); ok {
-		return d.SyncData()
-	}
-	return f.Sync()
-}
-
-// Locker is a File that can be locked against other processes.
-type Locker interface {
-	TryLock() error
-}
-
-// Waiter is a Locker that can wait for the lock.
-type Waiter interface {
-	WaitLock() error
-}
-
-// LockWait is Lock, but waits, indefinitely if necessary, until no other process holds the lock. It
-// sleeps in one system call.
-func LockWait(f File) error {
-	if w, ok := f.(Waiter); ok {
-		return w.WaitLock()
-	}
-	return Lock(f)
-}
-
-// Lock takes the exclusive advisory lock of f without waiting. It is released by Close and by the
-// end of the process. The error is ErrLocked if another process holds the lock, and wraps
-// errors.ErrUnsupported if files of this FS cannot be locked.
-func Lock(f File) error {
-	if l, ok := f.(Locker); ok {
-		return l.TryLock()
-	}
-	return errors.ErrUnsupported
 }
 
 // MkdirAll creates a directory and its missing parents. It is no error if the directory exists.

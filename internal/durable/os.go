@@ -190,7 +190,7 @@ func (f system) SyncDir(name string) error {
 	return errors.Join(err, d.Close())
 }
 
-// systemFile is an *os.File with the optional interfaces of a File.
+// systemFile is an *os.File as a File.
 type systemFile struct{ *os.File }
 
 // osFile implements Append.

@@ -26,7 +26,7 @@ func OpenUserFile(name string) (File, error) {
 		}
 		info, err := file.Stat()
 		if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-			return file, nil
+			return systemFile{file}, nil
 		}
 		_ = file.Close() // a regular file is reopened below, so that it is read from its beginning
 	}

@@ -246,7 +246,7 @@ func (f roomyFile) WriteAt(p []byte, off int64) (n int, err error) {
 
 func (f roomyFile) Sync() error { return f.synced(f.File.Sync()) }
 
-func (f roomyFile) SyncData() error { return f.synced(SyncData(f.File)) }
+func (f roomyFile) SyncData() error { return f.synced(f.File.SyncData()) }
 
 func (f roomyFile) synced(err error) error {
 	if IsFull(err) {
@@ -254,7 +254,3 @@ func (f roomyFile) synced(err error) error {
 	}
 	return err
 }
-
-func (f roomyFile) TryLock() error { return Lock(f.File) }
-
-func (f roomyFile) WaitLock() error { return LockWait(f.File) }

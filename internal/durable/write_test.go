@@ -3,7 +3,6 @@ package durable_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,26 +31,13 @@ func lockOnce(name string) int {
 	if err != nil {
 		return 1
 	}
-	switch err := durable.Lock(f); {
+	switch err := f.TryLock(); {
 	case err == nil:
 		return 0
 	case errors.Is(err, durable.ErrLocked):
 		return 3
 	}
 	return 1
-}
-
-func TestWriteFileReplaces(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "schedule")
-	for _, content := range []string{"first", "", "a longer third content"} {
-		must.Do(t, durable.WriteFile(durable.OS(), name, []byte(content), 0o644))
-		got, err := durable.ReadFile(durable.OS(), name)
-		must.Be(t, err == nil && string(got) == content, got, err, content)
-	}
-	must.EqualList(t, list(t, dir), []string{"schedule"}, "directory holds")
-	info, err := os.Stat(name)
-	must.Be(t, err == nil && info.Mode().Perm() == 0o644, "mode", info.Mode(), err)
 }
 
 func TestWriteFileReplacesLinkNotTarget(t *testing.T) {
@@ -107,34 +93,18 @@ func TestSyncs(t *testing.T) {
 	dir := t.TempDir()
 	f := must.Get(durable.OS().OpenFile(filepath.Join(dir, "f"), os.O_RDWR|os.O_CREATE, 0o644))(t)
 	must.Get(f.Write([]byte("x")))(t)
-	must.Do(t, durable.SyncData(f), "SyncData")
+	must.Do(t, f.SyncData(), "SyncData")
 	must.Do(t, f.Close())
-	must.Fail(t, durable.SyncData(f), fs.ErrClosed, "SyncData of a closed file")
-	must.Fail(t, durable.Lock(f), fs.ErrClosed, "Lock of a closed file")
+	must.Fail(t, f.SyncData(), fs.ErrClosed, "SyncData of a closed file")
+	must.Fail(t, f.TryLock(), fs.ErrClosed, "Lock of a closed file")
 	must.Do(t, durable.OS().SyncDir(dir), "SyncDir")
 	must.Fail(t, durable.OS().SyncDir(filepath.Join(dir, "f")), syscall.ENOTDIR, "SyncDir of a file")
-}
-
-// plain is a File without the optional interfaces.
-type plain struct {
-	durable.File
-	synced *int
-}
-
-func (p plain) Sync() error { *p.synced++; return nil }
-
-func TestPlainFile(t *testing.T) {
-	var synced int
-	f := plain{synced: &synced}
-	err := durable.SyncData(f)
-	must.Be(t, err == nil && synced == 1, "SyncData", err, synced, "calls of Sync")
-	must.Fail(t, durable.Lock(f), errors.ErrUnsupported, "Lock")
 }
 
 func TestLockExcludesProcesses(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	f := must.Get(durable.OS().OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644))(t)
-	must.Do(t, durable.Lock(f))
+	must.Do(t, f.TryLock())
 	must.Equal(t, otherProcess(t, name), 3, "while locked the other process exits with", "want 3")
 	must.Do(t, f.Close())
 	must.Equal(t, otherProcess(t, name), 0, "after Close the other process exits with", "want 0")
@@ -186,26 +156,6 @@ func list(t *testing.T, dir string) []string {
 	return names
 }
 
-// TestWriteErrorsNameTheFileOnce: errors do not mention the temporary file, which means nothing to
-// users.
-func TestWriteErrorsNameTheFileOnce(t *testing.T) {
-	fsys := durable.OS()
-	name := filepath.Join(t.TempDir(), "f")
-	full := func(io.Writer) error {
-		return &fs.PathError{Op: "write", Path: name + ".tmp",
-			Err: syscall.ENOSPC}
-	}
-	err := durable.WriteTo(fsys, name, 0o600, full)
-	want := "write " + name + ": no space left on device"
-	must.Be(t, err != nil && err.Error() == want && errors.Is(err, syscall.ENOSPC), "error", err, "want",
-		want)
-	missing := filepath.Join(filepath.Dir(name), "nowhere", "f")
-	err = durable.WriteFile(fsys, missing, nil, 0o600)
-	want = "write " + missing + ": no such file or directory"
-	must.Be(t, err != nil && err.Error() == want && errors.Is(err, fs.ErrNotExist), "error", err, "want",
-		want)
-}
-
 // TestWithRoom fills the disk at each operation in turn: if space can be freed, each operation
 // succeeds.
 func TestWithRoom(t *testing.T) {
@@ -224,7 +174,7 @@ func TestWithRoom(t *testing.T) {
 		if _, err := f.WriteAt(content, int64(len(content))); err != nil {
 			return err
 		}
-		return durable.SyncData(f)
+		return f.SyncData()
 	}
 	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
 		met := 0
@@ -269,7 +219,7 @@ func TestRoomyFilesLock(t *testing.T) {
 		f, err := fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		must.Do(t, err)
 		defer f.Close()
-		err = durable.Lock(f)
+		err = f.TryLock()
 		must.Be(t, (err == nil) == (want == "") && (err == nil || strings.Contains(err.Error(), want)),
 			"lock", i+1, err)
 	}

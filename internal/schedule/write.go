@@ -217,7 +217,7 @@ func (s *Schedule) writeCopy(text []byte, c copyID) error {
 	if _, err := s.file.WriteAt(text[:sectorBytes], c.first()); err != nil {
 		return err
 	}
-	return durable.SyncData(s.file)
+	return s.file.SyncData()
 }
 
 // put writes and syncs one slot. The line is within one sector: a torn write leaves the old line,
@@ -233,7 +233,7 @@ func (s *Schedule) put(slot Slot) error {
 	if _, err := s.file.WriteAt(line, s.header.slotAt(slot.Index)); err != nil {
 		return err
 	}
-	return durable.SyncData(s.file)
+	return s.file.SyncData()
 }
 
 func (s *Schedule) inRange(index int) error {

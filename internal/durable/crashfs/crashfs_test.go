@@ -3,7 +3,6 @@ package crashfs_test
 import (
 	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -61,8 +60,8 @@ func TestCrashAt(t *testing.T) {
 	_, openErr := fsys.OpenFile("/x/f", os.O_RDONLY, 0)
 	_, lstatErr := fsys.Lstat("/x/f")
 	for _, err := range []error{
-		f.Sync(), fsys.SyncDir("/x"), fsys.Mkdir("/x/d", 0o755), fsys.Rename("/x/f", "/x/g"),
-		fsys.Remove("/x/f"), statErr, listErr, openErr, lstatErr, durable.Lock(f),
+		f.Sync(), f.SyncData(), fsys.SyncDir("/x"), fsys.Mkdir("/x/d", 0o755), fsys.Rename("/x/f", "/x/g"),
+		fsys.Remove("/x/f"), statErr, listErr, openErr, lstatErr, f.TryLock(),
 	} {
 		must.Fail(t, err, crashfs.ErrPowerCut, "after the cut")
 	}
@@ -88,36 +87,6 @@ func TestPanicOnCut(t *testing.T) {
 		must.Equal(t, recover(), "a bug", "another panic became")
 	}()
 	_ = crashfs.Run(func() error { panic("a bug") })
-}
-
-// TestPolicies cuts the power after two files were changed in the same way, one of them durably,
-// and compares what survives with the policy.
-func TestPolicies(t *testing.T) {
-	tests := []struct {
-		policy crashfs.Policy
-		want   map[string]string
-	}{
-		{crashfs.Nothing, map[string]string{"/x/both": "new", "/x/data": "old", "/x/gone": "here"}},
-		{crashfs.Everything, map[string]string{"/x/both": "new", "/x/data": "new", "/x/name": "new"}},
-		{crashfs.Names, map[string]string{"/x/both": "new", "/x/data": "old", "/x/name": ""}},
-		{crashfs.Contents, map[string]string{"/x/both": "new", "/x/data": "new", "/x/gone": "here"}},
-	}
-	fsys := crashfs.New("/x")
-	fsys.Put("/x/data", []byte("old"))
-	fsys.Put("/x/gone", []byte("here"))
-	must.Do(t, durable.WriteFile(fsys, "/x/both", []byte("new"), 0o644))
-	writeAt(t, openFile(t, fsys, "/x/data"), "new", 0)
-	writeAt(t, openFile(t, fsys, "/x/name"), "new", 0)
-	must.Do(t, fsys.Remove("/x/gone"))
-	for _, test := range tests {
-		t.Run(test.policy.String(), func(t *testing.T) {
-			got := make(map[string]string)
-			for name, data := range fsys.Reboot(test.policy).Files() {
-				got[name] = string(data)
-			}
-			must.Be(t, maps.Equal(got, test.want), got, test.want)
-		})
-	}
 }
 
 // outcomes collects the contents of name after many random reboots.
@@ -150,28 +119,6 @@ func TestSectorsSurviveOnTheirOwn(t *testing.T) {
 	must.Equal(t, len(seen), 27, "of 27 combinations")
 	torn := outcomes(fsys, "/x/f", crashfs.Torn)
 	must.Be(t, len(torn) >= 200, "Torn gave only", len(torn), "different contents")
-}
-
-// TestSizesSurviveOnTheirOwn: the size may be any that the file has had, with content, zeros or
-// garbage in the new part, and never affects what was synced.
-func TestSizesSurviveOnTheirOwn(t *testing.T) {
-	fsys := crashfs.New("/x")
-	fsys.Put("/x/f", []byte("synced"))
-	f := openFile(t, fsys, "/x/f")
-	writeAt(t, f, strings.Repeat("a", 1018), 6)
-	writeAt(t, f, strings.Repeat("b", 1024), 1024)
-	sizes := make(map[int]bool)
-	var zeros, rubbish bool
-	for text := range outcomes(fsys, "/x/f", crashfs.Random) {
-		sizes[len(text)] = true
-		must.Need(t, strings.HasPrefix(text, "synced"), "lost what was synced", text)
-		rest := strings.Trim(text[6:], "ab")
-		zeros = zeros || strings.Contains(rest, "\x00\x00\x00\x00")
-		rubbish = rubbish || strings.Trim(rest, "\x00") != ""
-	}
-	if want := map[int]bool{6: true, 1024: true, 2048: true}; !maps.Equal(sizes, want) || !zeros || !rubbish {
-		t.Errorf("sizes %v, zeros %v, rubbish %v", sizes, zeros, rubbish)
-	}
 }
 
 // TestNamesSurviveOnTheirOwn: two creations and a rename, not synced.
@@ -258,25 +205,6 @@ func TestFullDisk(t *testing.T) {
 	must.Do(t, durable.WriteFile(fsys, "/x/g", []byte("x"), 0o644))
 }
 
-// TestWriteFileFaults: whichever operation of WriteFile fails, the error is returned, the file has
-// the old or the new content, and nothing is left over.
-func TestWriteFileFaults(t *testing.T) {
-	for op := 1; op <= 5; op++ {
-		for _, reason := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
-			fsys := withOldFile()
-			fsys.Inject(crashfs.Fault{Op: op, Err: reason, Short: 100})
-			err := properly(fsys)
-			must.Be(t, (reason != syscall.EIO || errors.Is(err, reason)) && (err == nil ||
-				errors.Is(err, reason)), "operation", op, reason, err)
-			files := fsys.Files()
-			inPlace := bytes.Equal(files["/x/f"], newContent)
-			must.Be(t, len(files) == 1 && (inPlace || bytes.Equal(files["/x/f"], oldContent)) &&
-				(err != nil || inPlace), "operation", op, reason, "left", len(files), "files, new content",
-				inPlace, err)
-		}
-	}
-}
-
 func TestFailReads(t *testing.T) {
 	fsys := withOldFile()
 	fsys.FailReads("/x/f", syscall.EIO)
@@ -288,18 +216,19 @@ func TestFailReads(t *testing.T) {
 	fsys.Heal()
 	data, err := durable.ReadFile(fsys, "/x/f")
 	must.Be(t, err == nil && bytes.Equal(data, oldContent), "healed", len(data), "bytes", err)
+	must.Fail(t, fsys.SyncDir("/x/f"), syscall.ENOTDIR, "a file")
 }
 
 func TestLock(t *testing.T) {
 	fsys := crashfs.New("/x")
 	f, g := openFile(t, fsys, "/x/lock"), openFile(t, fsys, "/x/lock")
-	must.Do(t, durable.Lock(f))
-	must.Do(t, durable.Lock(f))
-	must.Fail(t, durable.Lock(g), durable.ErrLocked, "second lock")
+	must.Do(t, f.TryLock())
+	must.Do(t, f.TryLock())
+	must.Fail(t, g.TryLock(), durable.ErrLocked, "second lock")
 	must.Do(t, f.Close())
-	must.Do(t, durable.Lock(g))
+	must.Do(t, g.WaitLock())
 	after := fsys.Reboot(crashfs.Everything)
-	must.Do(t, durable.Lock(openFile(t, after, "/x/lock")))
+	must.Do(t, openFile(t, after, "/x/lock").TryLock())
 }
 
 func TestNotSimulated(t *testing.T) {
@@ -308,18 +237,6 @@ func TestNotSimulated(t *testing.T) {
 	must.Fail(t, fsys.Rename("/x/f", "/y/f"), syscall.EXDEV, "renaming between directories")
 	_, err := fsys.OpenFile("/", os.O_RDONLY, 0)
 	must.Fail(t, err, fs.ErrInvalid, "opening the root")
-}
-
-// TestDirectoryHandle: an open directory can be synced, but not read.
-func TestDirectoryHandle(t *testing.T) {
-	fsys := crashfs.New("/x/d")
-	must.Do(t, openFile(t, fsys, "/x/d/f").Sync())
-	d := must.Get(fsys.OpenFile("/x/d", os.O_RDONLY, 0))(t)
-	_, err := io.ReadAll(d)
-	must.Fail(t, err, syscall.EISDIR, "reading")
-	must.Do(t, d.Sync())
-	_, ok := fsys.Reboot(crashfs.Nothing).Files()["/x/d/f"]
-	must.Be(t, ok, "the name was not synced")
 }
 
 // TestEveryCutEnds: there are as many cuts as operations, and one after the end.

@@ -21,57 +21,44 @@ type file struct {
 	closed bool
 }
 
-var (
-	_ durable.File   = (*file)(nil)
-	_ durable.Locker = (*file)(nil)
-)
-
-// use locks the file system and returns an error if the file cannot be used. The caller unlocks in
-// either case.
-func (f *file) use() error {
+// do performs one call on the file, unless the power is cut or the file is closed.
+func (f *file) do(op string, act func() (int, error)) (n int, err error) {
 	f.fsys.mu.Lock()
+	defer f.fsys.mu.Unlock()
 	switch {
 	case f.fsys.cut:
-		return ErrPowerCut
+		err = ErrPowerCut
 	case f.closed:
-		return fs.ErrClosed
+		err = fs.ErrClosed
+	default:
+		n, err = act()
 	}
-	return nil
-}
-
-func (f *file) fail(op string, err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
-		return err
+		return n, err
 	}
-	return &fs.PathError{Op: op, Path: f.name, Err: err}
+	return n, &fs.PathError{Op: op, Path: f.name, Err: err}
 }
 
 func (f *file) Read(p []byte) (int, error) {
-	err := f.use()
-	defer f.fsys.mu.Unlock()
-	n := 0
-	if err == nil {
-		n, err = f.read(p, f.at)
+	return f.do("read", func() (int, error) {
+		n, err := f.read(p, f.at)
 		f.at += n
-	}
-	return n, f.fail("read", err)
+		return n, err
+	})
 }
 
 // ReadAt behaves like that of *os.File: reading less than len(p) returns an error.
 func (f *file) ReadAt(p []byte, offset int64) (int, error) {
-	err := f.use()
-	defer f.fsys.mu.Unlock()
-	n := 0
-	if err == nil && offset < 0 {
-		err = fs.ErrInvalid
-	}
-	if err == nil {
-		n, err = f.read(p, int(offset))
-	}
-	if err == nil && n < len(p) {
-		err = io.EOF
-	}
-	return n, f.fail("read", err)
+	return f.do("read", func() (int, error) {
+		if offset < 0 {
+			return 0, fs.ErrInvalid
+		}
+		n, err := f.read(p, int(offset))
+		if err == nil && n < len(p) {
+			err = io.EOF
+		}
+		return n, err
+	})
 }
 
 func (f *file) read(p []byte, offset int) (int, error) {
@@ -91,31 +78,24 @@ func (f *file) read(p []byte, offset int) (int, error) {
 }
 
 func (f *file) Write(p []byte) (int, error) {
-	err := f.use()
-	defer f.fsys.mu.Unlock()
-	n := 0
-	if err == nil {
+	return f.do("write", func() (int, error) {
 		if f.flag&os.O_APPEND != 0 {
 			f.at = len(f.node.data)
 		}
-		n, err = f.write(p, f.at)
+		n, err := f.write(p, f.at)
 		f.at += n
-	}
-	return n, f.fail("write", err)
+		return n, err
+	})
 }
 
 // WriteAt rejects files opened with O_APPEND, like package os.
 func (f *file) WriteAt(p []byte, offset int64) (int, error) {
-	err := f.use()
-	defer f.fsys.mu.Unlock()
-	n := 0
-	if err == nil && (offset < 0 || f.flag&os.O_APPEND != 0) {
-		err = fs.ErrInvalid
-	}
-	if err == nil {
-		n, err = f.write(p, int(offset))
-	}
-	return n, f.fail("write", err)
+	return f.do("write", func() (int, error) {
+		if offset < 0 || f.flag&os.O_APPEND != 0 {
+			return 0, fs.ErrInvalid
+		}
+		return f.write(p, int(offset))
+	})
 }
 
 func (f *file) write(p []byte, offset int) (int, error) {
@@ -137,28 +117,28 @@ func (f *file) write(p []byte, offset int) (int, error) {
 
 // Sync of an open directory is SyncDir.
 func (f *file) Sync() error {
-	err := f.use()
-	defer f.fsys.mu.Unlock()
-	switch {
-	case err != nil:
-	case f.node.mode.IsDir():
-		err = f.fsys.do(Op{Kind: SyncDir, Name: f.name}, func(int) { f.node.syncEntries() })
-	default:
-		err = f.fsys.do(Op{Kind: Sync, Name: f.name}, func(int) { f.node.sync() })
+	_, err := f.do("sync", func() (int, error) {
+		if f.node.mode.IsDir() {
+			return 0, f.fsys.do(Op{Kind: SyncDir, Name: f.name}, func(int) { f.node.syncEntries() })
+		}
+		err := f.fsys.do(Op{Kind: Sync, Name: f.name}, func(int) { f.node.sync() })
 		if err != nil && !errors.Is(err, ErrPowerCut) {
 			f.node.failSync()
 		}
-	}
-	return f.fail("sync", err)
+		return 0, err
+	})
+	return err
 }
 
-func (f *file) Stat() (fs.FileInfo, error) {
-	err := f.use()
-	defer f.fsys.mu.Unlock()
-	if err != nil {
-		return nil, f.fail("stat", err)
-	}
-	return f.node.info(path.Base(f.name)), nil
+// SyncData is Sync: the simulation has no metadata that could be left out.
+func (f *file) SyncData() error { return f.Sync() }
+
+func (f *file) Stat() (found fs.FileInfo, err error) {
+	_, err = f.do("stat", func() (int, error) {
+		found = f.node.info(path.Base(f.name))
+		return 0, nil
+	})
+	return found, err
 }
 
 // Close succeeds even after a cut: the process is gone, and its files with it.
@@ -166,7 +146,7 @@ func (f *file) Close() error {
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
 	if f.closed {
-		return f.fail("close", fs.ErrClosed)
+		return &fs.PathError{Op: "close", Path: f.name, Err: fs.ErrClosed}
 	}
 	f.closed = true
 	if f.node.locked == f {
@@ -177,14 +157,15 @@ func (f *file) Close() error {
 
 // TryLock behaves like flock: the lock belongs to this open file.
 func (f *file) TryLock() error {
-	err := f.use()
-	defer f.fsys.mu.Unlock()
-	switch {
-	case err != nil:
-		return f.fail("lock", err)
-	case f.node.locked != nil && f.node.locked != f:
-		return durable.ErrLocked
-	}
-	f.node.locked = f
-	return nil
+	_, err := f.do("lock", func() (int, error) {
+		if f.node.locked != nil && f.node.locked != f {
+			return 0, durable.ErrLocked
+		}
+		f.node.locked = f
+		return 0, nil
+	})
+	return err
 }
+
+// WaitLock fails when TryLock does: no other process could release the lock.
+func (f *file) WaitLock() error { return f.TryLock() }

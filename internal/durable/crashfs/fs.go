@@ -139,23 +139,18 @@ func (fsys *FS) findDir(name string) (*inode, string, error) {
 
 // OpenFile opens a file. It counts as an operation if it creates or truncates one.
 func (fsys *FS) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	node, err := fsys.open(name, flag, perm)
+	var node *inode
+	err := fsys.change("open", name, func(dir *inode, base string) (err error) {
+		node, err = fsys.open(dir, base, name, flag, perm)
+		return err
+	})
 	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		return nil, err
 	}
 	return &file{fsys: fsys, node: node, name: clean(name), flag: flag}, nil
 }
 
-func (fsys *FS) open(name string, flag int, perm fs.FileMode) (*inode, error) {
-	if fsys.cut {
-		return nil, ErrPowerCut
-	}
-	dir, base, err := fsys.findDir(name)
-	if err != nil {
-		return nil, err
-	}
+func (fsys *FS) open(dir *inode, base, name string, flag int, perm fs.FileMode) (*inode, error) {
 	node := dir.entries[base]
 	writes := flag&(os.O_WRONLY|os.O_RDWR) != 0
 	switch {
@@ -181,7 +176,9 @@ func (fsys *FS) create(dir *inode, name, base string, mode fs.FileMode) (*inode,
 		kind = Mkdir
 	}
 	node := fsys.newInode(mode)
-	err := fsys.do(Op{Kind: kind, Name: clean(name), grows: true}, func(int) { dir.link(base, node) })
+	err := fsys.do(Op{Kind: kind, Name: clean(name), grows: true}, func(int) {
+		dir.change(nameChange{to: base, node: node})
+	})
 	return node, err
 }
 
@@ -206,7 +203,9 @@ func (fsys *FS) Remove(name string) error {
 		case len(node.entries) > 0:
 			return syscall.ENOTEMPTY
 		}
-		return fsys.do(Op{Kind: Remove, Name: clean(name)}, func(int) { dir.unlink(base) })
+		return fsys.do(Op{Kind: Remove, Name: clean(name)}, func(int) {
+			dir.change(nameChange{from: base, node: node})
+		})
 	})
 }
 
@@ -231,21 +230,17 @@ func (fsys *FS) Rename(oldName, newName string) error {
 			return nil
 		}
 		op := Op{Kind: Rename, Name: clean(oldName), To: clean(newName)}
-		return fsys.do(op, func(int) { dir.rename(oldBase, newBase, node) })
+		return fsys.do(op, func(int) { dir.change(nameChange{oldBase, newBase, node}) })
 	})
 }
 
-// change is the common part of the calls that change a directory.
-func (fsys *FS) change(op, name string, act func(dir *inode, base string) error) error {
+// call locks the file system for one call, unless the power is cut.
+func (fsys *FS) call(op, name string, act func() error) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	err := error(ErrPowerCut)
 	if !fsys.cut {
-		var dir *inode
-		var base string
-		if dir, base, err = fsys.findDir(name); err == nil {
-			err = act(dir, base)
-		}
+		err = act()
 	}
 	if err != nil {
 		return &fs.PathError{Op: op, Path: name, Err: err}
@@ -253,64 +248,63 @@ func (fsys *FS) change(op, name string, act func(dir *inode, base string) error)
 	return nil
 }
 
-// SyncDir makes the names in a directory durable.
-func (fsys *FS) SyncDir(name string) error {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	if err := fsys.syncDir(name); err != nil {
-		return &fs.PathError{Op: "sync", Path: name, Err: err}
-	}
-	return nil
+// change is a call that may change a directory.
+func (fsys *FS) change(op, name string, act func(dir *inode, base string) error) error {
+	return fsys.call(op, name, func() error {
+		dir, base, err := fsys.findDir(name)
+		if err == nil {
+			err = act(dir, base)
+		}
+		return err
+	})
 }
 
-func (fsys *FS) syncDir(name string) error {
-	if fsys.cut {
-		return ErrPowerCut
-	}
-	node, err := fsys.find(name)
-	switch {
-	case err != nil:
-		return err
-	case !node.mode.IsDir():
-		return syscall.ENOTDIR
-	}
-	return fsys.do(Op{Kind: SyncDir, Name: clean(name)}, func(int) { node.syncEntries() })
+// SyncDir makes the names in a directory durable.
+func (fsys *FS) SyncDir(name string) error {
+	return fsys.call("sync", name, func() error {
+		node, err := fsys.find(name)
+		if err == nil && !node.mode.IsDir() {
+			err = syscall.ENOTDIR
+		}
+		if err != nil {
+			return err
+		}
+		return fsys.do(Op{Kind: SyncDir, Name: clean(name)}, func(int) { node.syncEntries() })
+	})
 }
 
 // ReadDir lists a directory, sorted by name.
-func (fsys *FS) ReadDir(name string) ([]fs.DirEntry, error) {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	node, err := fsys.look(name)
-	if err == nil && !node.mode.IsDir() {
-		err = syscall.ENOTDIR
-	}
-	if err != nil {
-		return nil, &fs.PathError{Op: "readdir", Path: name, Err: err}
-	}
-	var list []fs.DirEntry
-	for _, base := range slices.Sorted(maps.Keys(node.entries)) {
-		list = append(list, fs.FileInfoToDirEntry(node.entries[base].info(base)))
-	}
-	return list, nil
+func (fsys *FS) ReadDir(name string) (list []fs.DirEntry, err error) {
+	err = fsys.call("readdir", name, func() error {
+		node, err := fsys.look(name)
+		if err == nil && !node.mode.IsDir() {
+			err = syscall.ENOTDIR
+		}
+		if err != nil {
+			return err
+		}
+		for _, base := range slices.Sorted(maps.Keys(node.entries)) {
+			list = append(list, fs.FileInfoToDirEntry(node.entries[base].info(base)))
+		}
+		return nil
+	})
+	return list, err
 }
 
 // Lstat describes a file or directory. Times are zero and Sys is nil.
-func (fsys *FS) Lstat(name string) (fs.FileInfo, error) {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	node, err := fsys.look(name)
-	if err != nil {
-		return nil, &fs.PathError{Op: "lstat", Path: name, Err: err}
-	}
-	return node.info(path.Base(clean(name))), nil
+func (fsys *FS) Lstat(name string) (found fs.FileInfo, err error) {
+	err = fsys.call("lstat", name, func() error {
+		node, err := fsys.look(name)
+		if err == nil {
+			found = node.info(path.Base(clean(name)))
+		}
+		return err
+	})
+	return found, err
 }
 
 // look is find for read operations.
 func (fsys *FS) look(name string) (*inode, error) {
-	if fsys.cut {
-		return nil, ErrPowerCut
-	}
 	if err := fsys.unread[clean(name)]; err != nil {
 		return nil, err
 	}

@@ -118,18 +118,7 @@ func resize(data []byte, size int) []byte {
 	return append(slices.Clip(data), make([]byte, size-len(data))...)
 }
 
-func (n *inode) link(name string, node *inode) {
-	n.change(nameChange{to: name, node: node})
-}
-
-func (n *inode) unlink(name string) {
-	n.change(nameChange{from: name, node: n.entries[name]})
-}
-
-func (n *inode) rename(from, to string, node *inode) {
-	n.change(nameChange{from: from, to: to, node: node})
-}
-
+// change performs a change of a directory, which may not survive.
 func (n *inode) change(c nameChange) {
 	c.apply(n.entries)
 	n.names = append(n.names, c)

@@ -122,8 +122,6 @@ func (f modelessFile) Stat() (fs.FileInfo, error) {
 	return modelessInfo{info}, err
 }
 
-func (f modelessFile) TryLock() error { return durable.Lock(f.File) }
-
 func (modelessInfo) Mode() fs.FileMode { return 0o755 }
 
 func (modelessInfo) Sys() any { return nil }
@@ -151,8 +149,6 @@ func (d full) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, e
 }
 
 func (fullFile) WriteAt([]byte, int64) (int, error) { return 0, unix.ENOSPC }
-
-func (f fullFile) TryLock() error { return durable.Lock(f.File) }
 
 // TestLockOnAFullDisk: the holder is recorded only for messages. A full disk does not prevent
 // restoring the machine.

@@ -218,8 +218,12 @@ type noLocks struct{ durable.FS }
 
 func (n noLocks) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
 	f, err := n.FS.OpenFile(name, flag, perm)
-	return struct{ durable.File }{f}, err
+	return noLock{f}, err
 }
+
+type noLock struct{ durable.File }
+
+func (noLock) TryLock() error { return errors.ErrUnsupported }
 
 func TestParseHolder(t *testing.T) {
 	tests := []struct {

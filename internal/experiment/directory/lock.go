@@ -51,11 +51,13 @@ func (e *LockedError) Is(target error) bool { return target == durable.ErrLocked
 // The error is a *LockedError if the lock is held. It wraps syscall.EROFS or fs.ErrPermission if
 // the directory is not writable, and errors.ErrUnsupported on a file system without locks: krund
 // must not run on any of these.
-func (f Directory) Lock(pid int, host string) (*Lock, error) { return f.lock(pid, host, durable.Lock) }
+func (f Directory) Lock(pid int, host string) (*Lock, error) {
+	return f.lock(pid, host, durable.File.TryLock)
+}
 
 // LockWait is Lock, but waits until the experiment is free.
 func (f Directory) LockWait(pid int, host string) (*Lock, error) {
-	return f.lock(pid, host, durable.LockWait)
+	return f.lock(pid, host, durable.File.WaitLock)
 }
 
 func (f Directory) lock(pid int, host string, take func(durable.File) error) (*Lock, error) {

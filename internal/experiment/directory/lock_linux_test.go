@@ -122,7 +122,7 @@ func TestLockReplacedWhileWaiting(t *testing.T) {
 			replaced = true
 			must.Do(t, replaceLock(durable.OS(), f.lockFile()))
 		}
-		return durable.Lock(file)
+		return file.TryLock()
 	}))(t)
 	_, err := f.Lock(2, "b")
 	must.Fail(t, err, durable.ErrLocked, "two have the lock")

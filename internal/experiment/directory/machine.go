@@ -93,7 +93,7 @@ func LockMachine(fsys durable.FS, what string, dirs ...string) (*Lock, error) {
 	}
 	path := filepath.Join(place, "lock")
 	last := func() int { pid, _ := machineHolder(fsys, path); return pid }
-	file, err := takeLock(fsys, path, last, durable.Lock)
+	file, err := takeLock(fsys, path, last, durable.File.TryLock)
 	if errors.Is(err, durable.ErrLocked) {
 		return nil, busy(fsys, path)
 	}

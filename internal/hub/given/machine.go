@@ -156,7 +156,7 @@ func (m Machine) Lock() (durable.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := durable.Lock(file); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+	if err := file.TryLock(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return file, nil

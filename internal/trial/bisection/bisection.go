@@ -150,7 +150,7 @@ func (b *Bisection) Lock() (io.Closer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the bisection: %w", err)
 	}
-	if err := durable.Lock(file); err != nil {
+	if err := file.TryLock(); err != nil {
 		err = errors.Join(err, file.Close())
 		return nil, fmt.Errorf("%s: another krunctl bisect works on it; wait until it has ended: %w", b.Dir,
 			err)
