@@ -90,9 +90,6 @@ type CounterJudgement struct {
 	// counters stood still. If both lists are empty, the execution may count.
 	Disturbed  []string
 	Violations []RatioViolation // core by core
-	// Ratios are the cores' APERF/MPERF over all their busy iterations, that is, the mean weighted
-	// by MPERF; NaN for a core that was never busy. They are in the order of Cores.
-	Ratios []float64
 	// BusyThreshold is the threshold that was applied.
 	BusyThreshold float64
 }
@@ -112,9 +109,8 @@ func JudgeCounters(run CounterRun, limits CounterLimits) CounterJudgement {
 		}{{"APERF", core.APERF}, {"MPERF", core.MPERF}, {"cycles", core.Cycles}} {
 			j.Unsound = append(j.Unsound, judgeCounts(run, c.name, core.name(), c.counts)...)
 		}
-		found, ratio := judgeRatios(run, core, limits.Tolerance, j.BusyThreshold)
+		found := judgeRatios(run, core, limits.Tolerance, j.BusyThreshold)
 		j.Violations = append(j.Violations, found...)
-		j.Ratios = append(j.Ratios, ratio)
 		for _, kind := range []RatioKind{Throttled, Turbo} {
 			if reason := ratioReason(run, core, kind, found); reason != "" {
 				j.Disturbed = append(j.Disturbed, reason)

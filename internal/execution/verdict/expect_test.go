@@ -125,15 +125,6 @@ func TestTaskRatio(t *testing.T) {
 	}
 }
 
-// TestHousekeepingCore: a core that is busy for 0.2 percent with interrupts and wakes up from C1E,
-// which lowers its frequency, is idle for the verdict.
-func TestHousekeepingCore(t *testing.T) {
-	run := held(0, 0.002*2.8e9, 0.002*3.6e9)
-	run.Cores = append(run.Cores, CoreCounts{Core: 1, APERF: []uint64{3.6e9}, MPERF: []uint64{3.6e9}})
-	j := JudgeCounters(run, CounterLimits{Tolerance: DefaultTolerance})
-	must.Be(t, len(j.Reasons()) == 0, j.Reasons())
-}
-
 // TestJudgeSMI: each core counts the interrupts that stop all of them, so they are not added up.
 func TestJudgeSMI(t *testing.T) {
 	run := CounterRun{WallNS: []int64{1e6, 1e6, 1e6}, Cores: []CoreCounts{

@@ -64,26 +64,24 @@ func (b block) judge(core CoreCounts, tolerance float64) []RatioViolation {
 	return list
 }
 
-// judgeRatios examines the iterations in which a core was busy and returns its ratio over all of
-// them. Iterations too short to be judged are judged together with the following ones. Iterations
-// at the end that are too short even together are not judged.
-func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) ([]RatioViolation, float64) {
-	var found []RatioViolation
-	var all, now block
+// judgeRatios examines the iterations in which a core was busy. Iterations too short to be judged
+// are judged together with the following ones. Iterations at the end that are too short even
+// together are not judged.
+func judgeRatios(run CounterRun, core CoreCounts, tolerance, busy float64) (found []RatioViolation) {
+	var now block
 	for i := range run.WallNS {
 		if !run.sound(core.APERF, i) || !run.sound(core.MPERF, i) ||
 			float64(core.APERF[i])/run.window(i) < busy || core.APERF[i] == 0 {
 			continue
 		}
 		a, m := float64(core.APERF[i]), float64(core.MPERF[i])
-		all.aperf, all.mperf = all.aperf+a, all.mperf+m
 		now.aperf, now.mperf, now.iterations = now.aperf+a, now.mperf+m, append(now.iterations, i)
 		if now.enough() {
 			found = append(found, now.judge(core, tolerance)...)
 			now = block{}
 		}
 	}
-	return found, all.aperf / all.mperf
+	return found
 }
 
 // ratioReason summarizes the violations of one kind.

@@ -247,10 +247,9 @@ func (e Evidence) crashed() bool {
 // slewed to the correct time and libkrun's is not, by up to 500 ppm, and a suite that prints whole
 // milliseconds may have rounded each of them up.
 const (
-	slewFraction  = 1.0 / 1000 // fraction of the process's lifetime: twice the kernel's maximum slew
-	coarsestUnit  = 1_000_000  // nanoseconds: rounding to units coarser than milliseconds is not tolerated
-	unitFactor    = 1000       // between adjacent units: s, ms, us, ns
-	leastLifetime = time.Second
+	slewFraction = 1.0 / 1000 // fraction of the process's lifetime: twice the kernel's maximum slew
+	coarsestUnit = 1_000_000  // nanoseconds: rounding to units coarser than milliseconds is not tolerated
+	unitFactor   = 1000       // between adjacent units: s, ms, us, ns
 )
 
 // tooLong returns why the iterations cannot have taken as long as reported, or "" if they can or if
@@ -279,41 +278,17 @@ func (e Evidence) tooLong() string {
 
 // doubts returns remarks about suspicious times that may be right. They do not change the outcome.
 func (e Evidence) doubts() []string {
-	var remarks []string
 	var zero some
 	for i, ns := range e.WallNS {
 		if ns == 0 {
 			zero.add(i)
 		}
 	}
-	if zero.n > 0 {
-		remarks = append(remarks, "the time is 0 ns "+CounterRun{WallNS: e.WallNS}.in(zero)+
-			": shorter than the resolution of its clock, or not measured")
+	if zero.n == 0 {
+		return nil
 	}
-	if text := e.tooShort(); text != "" {
-		remarks = append(remarks, text)
-	}
-	return remarks
-}
-
-// tooShort detects times of a suite that are too small by the factor between two units. Most of the
-// lifetime of a process that runs for a second or more should be spent in its iterations.
-// Exceptions are common if start-up is slow, so a small total alone means nothing. tooShort
-// therefore remarks on times that, multiplied by a thousand, a million or a billion, would fill
-// between half and all of the process's lifetime, which rarely happens by chance.
-func (e Evidence) tooShort() string {
-	sum, most := e.sum(), e.mostTogether()
-	if !e.External || e.Lifetime < leastLifetime || sum == 0 {
-		return ""
-	}
-	for i := range 3 {
-		factor := math.Pow(unitFactor, float64(i+1))
-		if all := sum * factor; all <= most && all >= most/2 {
-			return fmt.Sprintf("the iterations take %s of the process's %s, and %.0f times that would fill "+
-				"it: does the suite print seconds?", seconds(sum), seconds(float64(e.Lifetime)), factor)
-		}
-	}
-	return ""
+	return []string{"the time is 0 ns " + CounterRun{WallNS: e.WallNS}.in(zero) +
+		": shorter than the resolution of its clock, or not measured"}
 }
 
 // sum returns the total time of all iterations in nanoseconds. Negative times do not offset others.
