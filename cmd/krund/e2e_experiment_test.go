@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"krund/internal/durable"
@@ -37,25 +35,6 @@ func TestExperimentFaults(t *testing.T) {
 		must.Equal(t, out.stdout, "", "stdout")
 		must.Refused(os.Lstat(e.directory))(t, "", "the directory was created")
 	})
-	t.Run("no such configuration", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		missing := filepath.Join(e.dir, "nothing.toml")
-		startKrund(t, filepath.Join(scratch, "prefix"), "run", missing).wait().want(t, exitUsage,
-			missing, "no such file")
-	})
-	t.Run("corrupt record of the slot that was running", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
-		r := e.start()
-		e.meet(r)
-		r.signal(syscall.SIGKILL)
-		r.wait()
-		record := filepath.Join(e.directory, "results", results.Name{Slot: 0, Attempt: 1}.String())
-		e.must(os.WriteFile(record, []byte("not a record"), 0o644))
-		e.run().want(t, exitError, filepath.Base(record), "krunctl check")
-	})
 	t.Run("benchmark and VM vanish after the start", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
@@ -74,19 +53,6 @@ func TestExperimentFaults(t *testing.T) {
 		e.outcome("suite", results.Error, 0, "could not be started", filepath.Join(e.dir, "suite"))
 		e.outcome("last", results.Completed, 5)
 	})
-	t.Run("two experiments at the same time leave each other alone", func(t *testing.T) {
-		t.Parallel()
-		e, other := newExperiment(t), newExperiment(t)
-		e.c("blocks", `void run_iter(int p) { if (++n == 2) meet(); }`)
-		other.c("good", good)
-		first := e.start()
-		e.meet(first)
-		other.run().want(t, exitOK)
-		e.letGo()
-		first.wait().want(t, exitOK)
-		e.outcome("blocks", results.Completed, 5)
-		other.outcome("good", results.Completed, 5)
-	})
 	t.Run("krund is not installed completely", func(t *testing.T) {
 		t.Parallel()
 		e := newExperiment(t)
@@ -100,100 +66,6 @@ func TestExperimentFaults(t *testing.T) {
 		startKrund(t, filepath.Join(e.dir, "prefix"), "run", path).wait().want(t, exitError,
 			"not installed completely", "libexec/krund/runner-c", "make install")
 		must.Refused(os.Lstat(e.directory))(t, "", "the directory was created")
-	})
-}
-
-// mounted is a small file system of its own for the experiment's directory; remount changes its
-// options.
-func mounted(t *testing.T, options string) (dir string, remount func(flags uintptr, options string)) {
-	t.Helper()
-	must.Root(t, "only root can mount a file system")
-	dir = t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		t.Skipf("cannot mount a file system: %v", err)
-	}
-	t.Cleanup(func() {
-		must.Do(t, syscall.Unmount(dir, 0), "unmount", dir)
-	})
-	return dir, func(flags uintptr, options string) {
-		t.Helper()
-		must.Do(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|flags, options))
-	}
-}
-
-func TestDisks(t *testing.T) {
-	t.Run("disk full at the first record", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		dir, remount := mounted(t, "size=256k,mode=755")
-		e.directory, e.output = filepath.Join(dir, "test.krun"), "4MiB"
-		e.c("small", good)
-		e.c("large", fmt.Sprintf(`void run_iter(int p) {
-			unsigned long x = %d;
-			for (int i = 0; i < 400000; i++) { x = x * 6364136223846793005 +
-				1442695040888963407; putchar(48 + (x >> 58)); }
-		}`, rand.Uint32()))
-		e.c("last", good)
-		e.run().want(t, exitError, "no space left on device", "store the record of slot 1",
-			"start krund again")
-		e.outcome("small", results.Completed, 5)
-		e.outcome("large", results.Rerun, 0, "could not be stored", "no space left on device") // it counts
-		must.Equal(t, e.flags(), "COO", "slots", "want COO")
-		remount(0, "size=64m")
-		e.run().want(t, exitOK)
-		must.Equal(t, e.flags(), "CCC", "slots", "want CCC")
-		var completed []string
-		for _, r := range e.records() {
-			if r.Outcome == results.Completed && len(r.WallNS) == 5 {
-				completed = append(completed, r.Key.Benchmark)
-			}
-		}
-		must.EqualList(t, completed, []string{"small", "large", "last"}, "completed")
-	})
-	t.Run("disk full at the start", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		dir, remount := mounted(t, "size=64k,mode=755")
-		e.directory = filepath.Join(dir, "test.krun")
-		e.c("good", good)
-		e.must(os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, 32<<10), 0o644))
-		// as much as there is room for
-		_ = os.WriteFile(filepath.Join(dir, "more"), make([]byte, 64<<10), 0o644)
-		e.run().want(t, exitError, "no space left on device")
-		remount(0, "size=4m")
-		e.run().want(t, exitOK)
-		e.outcome("good", results.Completed, 5)
-	})
-	t.Run("directory on a read-only disk", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		dir, remount := mounted(t, "size=4m,mode=755")
-		e.directory = filepath.Join(dir, "test.krun")
-		e.c("good", good)
-		e.c("second", good)
-		e.run().want(t, exitOK)
-		remount(syscall.MS_RDONLY, "")
-		e.run().want(t, exitError, "read-only file system")
-		e.directory = filepath.Join(dir, "other.krun")
-		e.run().want(t, exitError, "read-only file system")
-	})
-	t.Run("directory that may not be written", func(t *testing.T) {
-		t.Parallel()
-		if os.Geteuid() == 0 {
-			t.Skip("root may write everywhere")
-		}
-		e := newExperiment(t)
-		e.c("good", good)
-		e.must(os.Mkdir(e.directory, 0o555))
-		e.run().want(t, exitError, "permission denied", e.directory)
-	})
-	t.Run("directory that others may write", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
-		e.must(os.Mkdir(e.directory, 0o755))
-		e.must(os.Chmod(e.directory, 0o777))
-		e.run().want(t, exitError, "can be changed by others", "chmod go-w")
 	})
 }
 

@@ -17,10 +17,8 @@ import (
 	"krund/internal/control"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
-	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
-	"krund/runners/runnertest"
 )
 
 // TestInterruptions: signals to krund in the middle of an execution. Nothing is lost, nothing
@@ -246,63 +244,6 @@ func TestGuardWithoutTheDirectory(t *testing.T) {
 			must.Contain(t, out.stderr, "using its copy", "the guard does not report why it used the copy")
 		})
 	}
-}
-
-// TestKrunBenchmarks: benchmarks as they were written for Krun run unchanged.
-func TestKrunBenchmarks(t *testing.T) {
-	t.Run("Python 2", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		for name, path := range runnertest.Pythons(t) {
-			if strings.HasPrefix(name, "CPython 2.7") {
-				e.python = path
-			}
-		}
-		if e.python == "" {
-			t.Skip("no Python 2.7")
-		}
-		e.py("fannkuch", `import sys
-EXPECT_CKSUM = 45
-def run_iter(n):
-    s = 0
-    for i in xrange(10):
-        s += i
-    if s != EXPECT_CKSUM:
-        print "bad checksum: %d vs %d" % (s, EXPECT_CKSUM)
-        sys.exit(1)
-`)
-		e.py("wrong", `import sys
-def run_iter(n):
-    for i in xrange(3): pass
-    print "bad checksum: %d vs %d" % (i, n)
-    sys.exit(1)
-`)
-		e.run().want(t, exitFailed)
-		e.outcome("fannkuch", results.Completed, 5)
-		e.outcome("wrong", results.Error, 0, "exit status 1", "bad checksum: 2 vs 1000")
-	})
-	t.Run("C", func(t *testing.T) {
-		t.Parallel()
-		e := newExperiment(t)
-		e.c("nbody", `
-#define EXPECT_CKSUM 499500
-void setup(void) {}
-int run_iter(int n)
-{
-	unsigned long sum = 0;
-	for (int i = 0; i < n; i++)
-		sum += i;
-	if (sum != EXPECT_CKSUM) {
-		fprintf(stderr, "bad checksum: %lu vs %d\n", sum, EXPECT_CKSUM);
-		exit(EXIT_FAILURE);
-	}
-	return 0;
-}`)
-		e.run().want(t, exitOK)
-		r := e.outcome("nbody", results.Completed, 5)
-		must.Be(t, r.Parameter == 1000 && r.Key == (key.Key{Benchmark: "nbody", VM: "C", Variant: "so"}),
-			"parameter", r.Parameter, r.Key)
-	})
 }
 
 // TestExternalSuite: one program, several suites, distinguished by the benchmark's name that krund

@@ -179,6 +179,7 @@ func status(err error, stderr io.Writer) int {
 	var wrong usageError
 	var failed *failedError
 	var refused notEnabledError
+	code := exitError
 	switch {
 	case err == nil:
 		return exitOK
@@ -189,22 +190,14 @@ func status(err error, stderr io.Writer) int {
 	case errors.As(err, &mistakes):
 		fmt.Fprintln(stderr, mistakes.Error())
 		return exitUsage
-	case errors.As(err, &wrong):
-		fmt.Fprintln(stderr, "krund:", display.Clip(err.Error(), messageBytes))
-		return exitUsage
-	case errors.As(err, &refused):
-		fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
-		return exitUsage
-	case errors.As(err, &failed):
-		fmt.Fprintln(stderr, "krund:", err)
-		return exitFailed
-	case errors.Is(err, execution.ErrBuild):
-		fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
-		return exitFailed
+	case errors.As(err, &wrong), errors.As(err, &refused):
+		code = exitUsage
+	case errors.As(err, &failed), errors.Is(err, execution.ErrBuild):
+		code = exitFailed
 	}
 	// it may name files that a benchmark has left behind
 	fmt.Fprintln(stderr, "krund:", display.Plain(display.Clip(err.Error(), messageBytes)))
-	return exitError
+	return code
 }
 
 // interruptible returns a context that ends with the first SIGINT, SIGTERM or SIGHUP, and with

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,8 +33,7 @@ func (s *simulated) oneBoot(cfg *config.Config, fsys *crashfs.FS) Ending {
 }
 
 func TestTheLine(t *testing.T) {
-	cfg := parse(t, hardware(""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, hardware(""))
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
@@ -59,8 +57,7 @@ func TestTheLine(t *testing.T) {
 }
 
 func TestABootIsUsedOnce(t *testing.T) {
-	cfg := parse(t, hardware(""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, hardware(""))
 	s.oneBoot(cfg, fsys)
 	s.events = nil
 	s.oneBoot(cfg, fsys) // krund is started again in the boot in which the schedule was made
@@ -69,8 +66,7 @@ func TestABootIsUsedOnce(t *testing.T) {
 }
 
 func TestRebootsAreBounded(t *testing.T) {
-	cfg := parse(t, hardware("max_reboots = 2"))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, hardware("max_reboots = 2"))
 	s.oneBoot(cfg, fsys)
 	s.oneBoot(cfg, fsys)
 	_, err := Run(t.Context(), cfg, dir, config.RebootHardware, s.system(fsys))
@@ -79,8 +75,7 @@ func TestRebootsAreBounded(t *testing.T) {
 }
 
 func TestInterruptionGivesTheAttemptBack(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nattempts = 1\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nattempts = 1\nreboot = \"none\""))
 	for range 5 { // more often than there are attempts
 		ctx, cancel := context.WithCancel(t.Context())
 		s.during = func(context.Context) { cancel() }
@@ -94,8 +89,7 @@ func TestInterruptionGivesTheAttemptBack(t *testing.T) {
 }
 
 func TestAnUnfitMachineStops(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nattempts = 1\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nattempts = 1\nreboot = \"none\""))
 	unfit := errors.New("turbo cannot be switched off")
 	s.fit = func(int) error { return unfit }
 	for range 3 {
@@ -114,9 +108,8 @@ func TestAnUnfitMachineStops(t *testing.T) {
 }
 
 func TestErrorsAreRecordedAndTheRestGoesOn(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 2\nreboot = \"none\"\n[notify]\nmail = "+
+	s, fsys, cfg := simulate(t, experimentText("executions = 2\nreboot = \"none\"\n[notify]\nmail = "+
 		"[\"a@example.org\"]\nmax_mails = 3"))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
 	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		if j.Benchmark == "nbody" {
 			return failed(j, boot)
@@ -152,42 +145,8 @@ func TestAnotherConfigurationIsRefused(t *testing.T) {
 		"want the key that differs")
 }
 
-// TestCommentsAreNoDifference: an experiment goes on with a text that means the same as the one
-// that it was started with, whose hash all records have.
-func TestCommentsAreNoDifference(t *testing.T) {
-	s, fsys := newSimulated(t), crashfs.New("/lab")
-	cfg := parse(t, hardware(""))
-	s.oneBoot(cfg, fsys)
-	for s.boot = 2; ; s.boot++ {
-		text := "# a comment of boot " + fmt.Sprint(s.boot) + "\n\n" + cfg.Text
-		if s.oneBoot(parse(t, text), fsys) == Finished {
-			break
-		}
-	}
-	must.Do(t, audit(fsys, cfg, nil))
-	for r, err := range results.NewReader(fsys, dir+"/results").All() {
-		must.Be(t, err == nil && r.ConfigHash == cfg.Hash, "config_hash", r.ConfigHash, err,
-			"want that of the text in config.toml")
-	}
-	must.Equal(t, string(fsys.Files()[dir+"/config.toml"]), cfg.Text, "config.toml has changed")
-}
-
-// TestTheCopyIsNotTheOriginal: if the copy of the configuration is another text than the schedule
-// was made from, it proves nothing.
-func TestTheCopyIsNotTheOriginal(t *testing.T) {
-	s, fsys := newSimulated(t), crashfs.New("/lab")
-	cfg := parse(t, hardware(""))
-	s.oneBoot(cfg, fsys)
-	edited := parse(t, "# edited\n"+strings.Replace(cfg.Text, "executions = 1", "executions = 2", 1))
-	fsys.Put(dir+"/config.toml", []byte(edited.Text))
-	_, err := Run(t.Context(), edited, dir, config.RebootHardware, s.system(fsys))
-	var other *directory.OtherConfig
-	must.Be(t, errors.As(err, &other) && other.Changes == nil, "error", err)
-}
-
 func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
-	cfg := parse(t, hardware(""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, hardware(""))
 	for range 2 { // the schedule, and the first of two executions
 		s.boot++
 		s.oneBoot(cfg, fsys)
@@ -213,8 +172,7 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 }
 
 func TestTwoOfUs(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nreboot = \"none\""))
 	var second error
 	other := newSimulated(t)
 	s.during = func(ctx context.Context) {
@@ -294,21 +252,8 @@ func TestDamagedSlotsOnABrokenDisk(t *testing.T) {
 	must.Be(t, stopped >= 5, last, "faults", stopped, "prevented the repair")
 }
 
-func TestBothHeadersDamaged(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
-	s.oneBoot(cfg, fsys)
-	text := fsys.Files()[dir+"/schedule"]
-	copy(text, strings.Repeat("x", 1024))
-	fsys.Put(dir+"/schedule", text)
-	_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
-	must.Be(t, errors.Is(err, schedule.ErrHeaders) && strings.Contains(err.Error(), "krunctl repair"),
-		"error", err, "want one that names `krunctl repair`")
-}
-
 func TestALostAttemptIsCountedOnlyWhenTheMachineStopped(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nattempts = 2\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nattempts = 2\nreboot = \"none\""))
 	kill := func() { // SIGKILL: krund is gone in the middle of a run, the disk is as it is
 		s.during = func(context.Context) { fsys.CrashAt(fsys.Ops() + 1) }
 		_, err := Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys))
@@ -343,8 +288,7 @@ func TestNotifiesThatKrundWasKilled(t *testing.T) {
 			"attempt 1 (power cut, crash, reset, or krund was killed)"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			cfg := parse(t, experimentText("executions = 1\nreboot = \""+test.reboot+"\""))
-			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s, fsys, cfg := simulate(t, experimentText("executions = 1\nreboot = \""+test.reboot+"\""))
 			if test.reboot == config.RebootHardware {
 				s.oneBoot(cfg, fsys) // which makes the schedule
 			}
@@ -375,8 +319,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 // TestCountOfWhatIsLeft: if a repair makes a slot among finished ones outstanding, the finished
 // ones after it do not count as left.
 func TestCountOfWhatIsLeft(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"\n"))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 4\nreboot = \"none\"\n"))
 	s.oneBoot(cfg, fsys)
 	slots := len(s.counts) / 2
 	for i, n := range s.counts {

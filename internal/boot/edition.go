@@ -90,6 +90,7 @@ func (x *experiment) openEditions(ctx context.Context) error {
 // forgetEditions removes those of an experiment that was in the directory before: a quick run that
 // is replaced. Its schedule is gone already.
 func (x *experiment) forgetEditions() error {
+	x.editions = nil
 	err := x.FS.Remove(x.directory.Editions())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -192,17 +193,23 @@ func (x *experiment) samePrograms(ctx context.Context, names []string) error {
 	return x.storeEditions(editions)
 }
 
-// changedMeanwhile returns a remark if a program of a key has changed while it was measured.
-func (x *experiment) changedMeanwhile(ctx context.Context, k key.Key) []string {
+// changes returns how the programs of the given names, all if nil, differ from the present edition;
+// nothing if that is not known.
+func (x *experiment) changes(ctx context.Context, names []string) ([]identity.Change, error) {
 	if x.Programs == nil || len(x.editions) == 0 {
-		return nil
+		return nil, nil
 	}
 	now, err := x.Programs.Read(ctx)
 	if err != nil {
-		return nil // the execution is complete
+		return nil, err
 	}
-	changes, _ := x.editions[len(x.editions)-1].Compare(now, identity.Names(k))
-	var remarks []string
+	changes, _ := x.editions[len(x.editions)-1].Compare(now, names)
+	return changes, nil
+}
+
+// changedMeanwhile returns a remark if a program of a key has changed while it was measured.
+func (x *experiment) changedMeanwhile(ctx context.Context, k key.Key) (remarks []string) {
+	changes, _ := x.changes(ctx, identity.Names(k)) // after an error, too, the execution is complete
 	for _, c := range changes {
 		remarks = append(remarks, fmt.Sprintf("%s changed while this execution ran: was %s, is %s", c.File,
 			orMissing(c.Was), orMissing(c.Is)))
@@ -314,14 +321,10 @@ func (x *experiment) varying(changes []identity.Change) []string {
 
 // changedPrograms reports whether the programs of a quick run have changed, so that it is replaced.
 func (x *experiment) changedPrograms(ctx context.Context) bool {
-	if x.Programs == nil || x.hooked() {
+	var err error
+	if x.editions, err = identity.LoadEditions(x.FS, x.directory.Editions()); err != nil || x.hooked() {
 		return false
 	}
-	editions, err := identity.LoadEditions(x.FS, x.directory.Editions())
-	now, late := x.Programs.Read(ctx)
-	if err != nil || late != nil {
-		return false
-	}
-	changes, _ := editions[len(editions)-1].Compare(now, nil)
+	changes, _ := x.changes(ctx, nil) // an error shows again before a slot begins
 	return len(changes) > 0
 }

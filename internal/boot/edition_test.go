@@ -111,8 +111,7 @@ func changesIn(t *testing.T, err error) *ChangedPrograms {
 func TestAChangedProgramIsRefused(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
-			cfg := parse(t, experimentText("executions = 2\nreboot = \""+reboot+"\""))
-			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s, fsys, cfg := simulate(t, experimentText("executions = 2\nreboot = \""+reboot+"\""))
 			runs := 0
 			s.outcome = func(j execution.Job, boot int) execution.Measured {
 				if runs++; runs == 2 {
@@ -160,8 +159,7 @@ func TestAcceptChanged(t *testing.T) {
 	const want = "nbody 1 one\nfasta 1 two\nnbody 2 other\nfasta 2 two\n"
 	for _, how := range []string{"flag", "request"} {
 		t.Run(how, func(t *testing.T) {
-			cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
-			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s, fsys, cfg := simulate(t, experimentText("executions = 2\nreboot = \"none\""))
 			s.accept = true // nothing has changed
 			runs := 0
 			s.outcome = func(j execution.Job, boot int) execution.Measured {
@@ -213,8 +211,7 @@ func TestEveryCutWithAnEdition(t *testing.T) {
 func TestProgramsOfHooks(t *testing.T) {
 	text := experimentText("executions = 2\nreboot = \"none\"") + "[hooks]\nbefore = [[\"true\"]]\n"
 	text += "[vms.D]\nrunner = \"c\"\nvariants = [\"default-c\"]\n"
-	cfg := parse(t, text)
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, text)
 	s.programs = nil
 	built := "one"
 	s.beforeRun = func() { // both VMs have one path
@@ -251,8 +248,7 @@ func (s *simulated) nextKey(fsys durable.FS, cfg *config.Config) string {
 // TestAMissingProgram is the outcome of the executions that need it, and no change when it is there
 // again; a file more or less beside one is a change.
 func TestAMissingProgram(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 3\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 3\nreboot = \"none\""))
 	delete(s.programs, fastaFile)
 	runs := 0
 	s.outcome = func(j execution.Job, boot int) execution.Measured {
@@ -305,8 +301,7 @@ func TestWithoutEditions(t *testing.T) {
 		"back to the first one":          {begun, true, "one", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
-			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s, fsys, cfg := simulate(t, experimentText("executions = 2\nreboot = \"none\""))
 			runs := 0
 			s.outcome = func(j execution.Job, boot int) execution.Measured {
 				runs++
@@ -394,8 +389,7 @@ func TestAQuickRunWithAnotherProgram(t *testing.T) {
 
 // TestChangedWhileItRan: an execution in whose course a program changed says so.
 func TestChangedWhileItRan(t *testing.T) {
-	s, fsys := newSimulated(t), crashfs.New("/lab")
-	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nreboot = \"none\""))
 	s.during = func(context.Context) { s.programs[nbodyFile] = program("other") }
 	_, err := s.start(cfg, fsys)
 	changesIn(t, err)

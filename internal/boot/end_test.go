@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -210,8 +209,7 @@ func asked(t *testing.T, f directory.Directory, r directory.Request) bool {
 }
 
 func TestHeldBootsTouchNothing(t *testing.T) {
-	cfg := parse(t, hardware(""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, hardware(""))
 	s.oneBoot(cfg, fsys)
 	f := ask(t, fsys, directory.Hold)
 	before, reboots, ops := fsys.Files(), s.reboots, fsys.Ops()
@@ -230,38 +228,10 @@ func TestHeldBootsTouchNothing(t *testing.T) {
 	must.Do(t, audit(fsys, cfg, nil))
 }
 
-func TestHeldByTheMachine(t *testing.T) {
-	for name, text := range map[string]string{"etc/krund/hold": "",
-		"proc/cmdline": "root=/dev/vda1 krund.hold quiet\n"} {
-		t.Run(name, func(t *testing.T) {
-			s, fsys := newSimulated(t), crashfs.New("/lab")
-			s.root = t.TempDir()
-			must.Write(t, filepath.Join(s.root, name), text)
-			ending := s.oneBoot(parse(t, hardware("")), fsys)
-			must.Be(t, ending == Held && len(s.events) == 0 && len(fsys.Files()) == 0, "ending", ending,
-				"events", s.events, "files", len(fsys.Files()), "want Held and nothing touched")
-		})
-	}
-}
-
-func TestHoldDuringAnExecutionLetsTheNextBootBeOrdinary(t *testing.T) {
-	cfg := parse(t, hardware(""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
-	s.oneBoot(cfg, fsys)
-	s.boot++
-	s.during = func(context.Context) { ask(t, fsys, directory.Hold) }
-	must.Equal(t, s.oneBoot(cfg, fsys), Rebooting, "ending",
-		"want Rebooting: the running execution is not affected")
-	s.boot++
-	ending := s.oneBoot(cfg, fsys)
-	must.Be(t, ending == Held && !s.retired, "ending", ending, "retired", s.retired, "want Held, false")
-}
-
 func TestStopLetsTheExecutionFinish(t *testing.T) {
 	for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
 		t.Run(reboot, func(t *testing.T) {
-			cfg := parse(t, experimentText("executions = 2\nreboot = \""+reboot+"\""))
-			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s, fsys, cfg := simulate(t, experimentText("executions = 2\nreboot = \""+reboot+"\""))
 			if reboot == config.RebootHardware {
 				s.oneBoot(cfg, fsys)
 				s.boot++
@@ -290,8 +260,7 @@ func TestStopLetsTheExecutionFinish(t *testing.T) {
 }
 
 func TestStopDuringTheLastExecution(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nreboot = \"none\""))
 	s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
 	s.outcome = func(j execution.Job, boot int) execution.Measured { return good(j, boot) }
 	if ending := s.oneBoot(cfg, fsys); ending != Stopped { // of two executions the first one
@@ -334,8 +303,7 @@ func TestStopSurvivesAPowerCut(t *testing.T) {
 }
 
 func TestARequestThatCannotBeLookedForStops(t *testing.T) {
-	cfg := parse(t, hardware(""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, hardware(""))
 	sys := s.system(fsys)
 	broken := errors.New("input/output error")
 	sys.Held = func() (string, error) { return "", broken }

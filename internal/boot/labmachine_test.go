@@ -311,32 +311,6 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestThermalInterrupts: the interrupt row TRM also rises on a healthy machine (thermald's
-// thresholds, HFI updates: Linux 6.12, drivers/thermal/intel/therm_throt.c:655-692), so the run
-// counts, and the record has the row. THR reports a hardware error (cpu/mce/threshold.c:27).
-func TestThermalInterrupts(t *testing.T) {
-	root, _ := kernel(t)
-	write := func(trm, thr int) {
-		text := fmt.Sprintf("           CPU0\nTRM:  %d  Thermal event interrupts\nTHR:  %d  Threshold APIC "+
-			"interrupts\n", trm, thr)
-		must.Write(t, root.Path("/proc/interrupts"), text)
-	}
-	m := watched(t, root, setting.Apply, "")
-	write(100, 0)
-	after := must.Get(m.Watch(t.Context(), Applied{}, nil))(t)
-	write(160, 0)
-	seen := after(t.Context())
-	must.Equal(t, len(seen.Refused), 0, "thermal interrupts: refused", seen.Refused)
-	if !slices.Contains(seen.Machine.Throttle.After, results.Count{Name: "interrupts/TRM", Count: 160}) {
-		t.Errorf("not recorded: %v", seen.Machine.Throttle.After)
-	}
-	write(160, 2)
-	if seen = after(t.Context()); len(seen.Refused) != 0 || len(seen.Disturbed) != 1 ||
-		seen.Disturbed[0] != "the hardware corrected errors: interrupts/THR: 0 -> 2" {
-		t.Errorf("corrected errors: refused %q, disturbed %q", seen.Refused, seen.Disturbed)
-	}
-}
-
 // TestThrottleUnknown: counters that a machine lacks, or that cannot be read after the run as
 // before it, are not the same as counters that stand still.
 func TestThrottleUnknown(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"time"
 
 	"krund/internal/durable"
 	"krund/internal/execution/identity"
@@ -173,11 +172,8 @@ func (x *experiment) start(ctx context.Context) error {
 		return fmt.Errorf("read the temperatures: %w", err)
 	}
 	e := x.cfg.Experiment
-	header := schedule.Header{
-		ConfigHash: x.cfg.Hash, Order: e.Order, Seed: e.Seed,
-		Created: x.Clock.Now().UTC().Format(time.RFC3339), Boot: x.BootID,
-		Sensors: max(len(sensors), schedule.SpareSensors),
-	}
+	header := schedule.NewHeader(x.cfg, schedule.Facts{Base: sensors}, x.Clock.Now())
+	header.Mails, header.Boot, header.BaseTemperatures = 0, x.BootID, nil
 	err = schedule.Create(x.FS, x.directory.Schedule(), header, x.cfg.Slots(),
 		schedule.PlanOf(schedule.StagesOf(x.cfg)))
 	if err != nil {
@@ -286,17 +282,14 @@ func (x *experiment) grow(ctx context.Context, other *directory.OtherConfig) err
 // sameAsKnown returns a *ChangedPrograms if a program is not the one that was measured. Nothing is
 // stored. What hooks make is known later.
 func (x *experiment) sameAsKnown(ctx context.Context) error {
-	if x.Programs == nil || len(x.editions) == 0 || x.hooked() {
+	if x.hooked() {
 		return nil
 	}
-	now, err := x.Programs.Read(ctx)
-	if err != nil {
-		return err
+	changes, err := x.changes(ctx, nil)
+	if len(changes) > 0 {
+		err = &ChangedPrograms{Changes: changes, Next: x.nextSteps()}
 	}
-	if changes, _ := x.editions[len(x.editions)-1].Compare(now, nil); len(changes) > 0 {
-		return &ChangedPrograms{Changes: changes, Next: x.nextSteps()}
-	}
-	return nil
+	return err
 }
 
 // completeGrowth extends the schedule and the copy of the configuration to the last configuration

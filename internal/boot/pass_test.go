@@ -82,8 +82,7 @@ func lastOf(events []string, name string) int {
 // TestWhatABenchmarkLeavesIsBounded: neither the record nor the mails grow with what a benchmark
 // leaves behind.
 func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nreboot = \"none\""))
 	s.outcome = func(j execution.Job, boot int) execution.Measured {
 		m := failed(j, boot)
 		for range 4096 {
@@ -113,14 +112,13 @@ func TestWhatABenchmarkLeavesIsBounded(t *testing.T) {
 func TestBaseIsReadAnew(t *testing.T) {
 	for name, more := range map[string]int{"a few sensors": 0, "more than there is room for": 40} {
 		t.Run(name, func(t *testing.T) {
-			cfg := parse(t, experimentText("executions = 2\nreboot = \"none\""))
-			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s, fsys, cfg := simulate(t, experimentText("executions = 2\nreboot = \"none\""))
 			x := must.Get(open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 			must.Get(x.pass(t.Context()))(t)
 			must.Do(t, x.schedule.UpdateHeader(func(h *schedule.Header) { h.BaseTemperatures = nil }))
 			must.Do(t, x.end(t.Context(), Interrupted, nil))
 			s.moreSensors, s.events = more, nil
-			must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
+			s.oneBoot(cfg, fsys)
 			// to see whether there are sensors, and after the wait
 			must.Equal(t, strings.Count(strings.Join(s.events, " "), "base"), 2, "base read", "times",
 				s.events)
@@ -143,23 +141,12 @@ func TestBaseIsReadAnew(t *testing.T) {
 }
 
 func TestBaseThatCannotBeRead(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 1\nreboot = \"none\""))
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 1\nreboot = \"none\""))
 	x := must.Get(open(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
 	s.unread = errors.New("the sensors are gone")
 	_, err := x.pass(t.Context())
 	must.Be(t, errors.Is(err, ErrUnfit) && errors.Is(err, s.unread) && s.applied == 0, err, "applied",
 		s.applied)
-}
-
-func TestRemarksOfTheGateAreRecorded(t *testing.T) {
-	s, fsys := newSimulated(t), crashfs.New("/lab")
-	s.warmth = []string{"a sensor is gone"}
-	s.oneBoot(parse(t, experimentText("executions = 1\nreboot = \"none\"")), fsys)
-	for _, r := range recordsIn(t, fsys) {
-		must.Be(t, r.Outcome == results.Completed && slices.Equal(r.Reasons, s.warmth), r.Outcome, "reasons",
-			r.Reasons)
-	}
 }
 
 func recordsIn(t *testing.T, fsys *crashfs.FS) []results.Record {
@@ -242,9 +229,9 @@ func TestEveryCutWithArms(t *testing.T) {
 // of their block, also when a slot is run again; and the commands are those of the arms.
 func TestBlocks(t *testing.T) {
 	const executions = 8
-	cfg := parse(t, experimentText(fmt.Sprintf("executions = %d\nattempts = 2\nreboot = \"none\"\n"+
+	s, fsys, cfg := simulate(t, experimentText(fmt.Sprintf("executions = %d\nattempts = 2\n"+
+		"reboot = \"none\"\n"+
 		"layout = \"random\"\nrelink = [\"./relink\"]\nseed = 9", executions))+arms)
-	s, fsys := newSimulated(t), crashfs.New("/lab")
 	layouts := map[int]execution.Layout{}
 	var ran []execution.Job
 	s.outcome = func(j execution.Job, boot int) execution.Measured {
@@ -257,7 +244,7 @@ func TestBlocks(t *testing.T) {
 		}
 		return m
 	}
-	must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
+	s.oneBoot(cfg, fsys)
 	for _, j := range ran {
 		want := j.Key.Arm == "new"
 		must.Equal(t, slices.Equal(j.VM.Args, []string{"-x"}), want, j.Key, "arguments", j.VM.Args)
@@ -389,16 +376,4 @@ func TestAHoldDuringAnExecutionTakesTheRequestBack(t *testing.T) {
 	ending := s.oneBoot(cfg, fsys)
 	must.Be(t, ending == Rebooting && !loader.asked && !s.retired, "ending", ending, "asked", loader.asked,
 		"retired", s.retired, "want an ordinary boot, and the unit enabled")
-}
-
-func TestAStopTakesTheRequestBack(t *testing.T) {
-	cfg := parse(t, hardware(""))
-	s, loader := withEntry(t)
-	fsys := crashfs.New("/lab")
-	s.oneBoot(cfg, fsys)
-	s.boot++
-	s.during = func(context.Context) { ask(t, fsys, directory.Stop) }
-	if ending := s.oneBoot(cfg, fsys); ending != Stopped || loader.asked || !s.retired {
-		t.Errorf("ending %d, asked %t, retired %t", ending, loader.asked, s.retired)
-	}
 }

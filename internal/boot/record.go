@@ -291,7 +291,7 @@ func (x *experiment) notifyOutcome(ctx context.Context, slot schedule.Slot, r re
 // reportFinished reports that nothing is outstanding, unless an earlier process has done so.
 func (x *experiment) reportFinished(ctx context.Context) error {
 	s, err := x.schedule.Summarize()
-	if err == nil && !x.worked && x.Programs != nil && len(x.editions) > 0 && !x.hooked() {
+	if err == nil && !x.worked && !x.hooked() {
 		x.warnChanged(ctx)
 	}
 	if err != nil || !x.worked {
@@ -308,11 +308,7 @@ func (x *experiment) reportFinished(ctx context.Context) error {
 // warnChanged warns a person who starts a finished experiment once more, to measure a program that
 // has changed.
 func (x *experiment) warnChanged(ctx context.Context) {
-	now, err := x.Programs.Read(ctx)
-	if err != nil {
-		return
-	}
-	if changes, _ := x.editions[len(x.editions)-1].Compare(now, nil); len(changes) > 0 {
+	if changes, _ := x.changes(ctx, nil); len(changes) > 0 { // an error is no reason to warn
 		x.Log.Warn(fmt.Sprintf("%s has changed since it was measured, and nothing is measured now: the "+
 			"results are those of the program before. `krunctl run --directory NEW.krun %s` measures the new "+
 			"one, and `krunctl compare` both", changes[0].File, display.ShellPath(x.cfg.Path)))

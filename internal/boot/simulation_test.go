@@ -80,6 +80,12 @@ func newSimulated(t testing.TB) *simulated {
 	}
 }
 
+// simulate is a machine with an empty disk, and the experiment of a configuration.
+func simulate(t testing.TB, text string) (*simulated, *crashfs.FS, *config.Config) {
+	t.Helper()
+	return newSimulated(t), crashfs.New("/lab"), parse(t, text)
+}
+
 func (s *simulated) event(name string) { s.events = append(s.events, name) }
 
 // good measures every iteration.

@@ -131,29 +131,6 @@ var stopping = []struct {
 			"keep = [\"nbody:*:*\", \"richards:*:*\"]\n", "CCCCCCCCCCCSCCC"},
 }
 
-// TestStop: krund skips the slots of keys that are finished, whole blocks of them, and keeps why.
-func TestStop(t *testing.T) {
-	for _, test := range stopping {
-		t.Run(test.name, func(t *testing.T) {
-			for _, reboot := range []string{config.RebootNone, config.RebootHardware} {
-				cfg := parse(t, experimentText(test.experiment+"reboot = \""+reboot+"\"")+test.sections)
-				s, fsys := newSimulated(t), crashfs.New("/lab")
-				s.outcome = finishing(s, 1.5)
-				last, err := s.lifetime(cfg, fsys, 40, func(old *crashfs.FS) *crashfs.FS {
-					return old.Reboot(crashfs.Nothing)
-				})
-				if err == nil {
-					err = audit(last, cfg, nil)
-				}
-				got, endErr := ended(last)
-				must.Do(t, errors.Join(err, endErr))
-				flags, _, _ := strings.Cut(got, "\n")
-				must.Equal(t, flags, test.want, "reboot", reboot, got)
-			}
-		})
-	}
-}
-
 // TestEveryCutWithStop cuts the power in each operation of experiments that finish keys early: the
 // same keys are finished after the same executions as without a cut.
 func TestEveryCutWithStop(t *testing.T) {
@@ -214,7 +191,7 @@ func TestAnswersRefused(t *testing.T) {
 					return []byte(test.output), nil
 				}
 			}
-			must.Get(Run(t.Context(), cfg, dir, config.RebootNone, s.system(fsys)))(t)
+			s.oneBoot(cfg, fsys)
 			got, err := ended(fsys)
 			must.Be(t, err == nil && got == "CCCCCCCCCC", got, err)
 			d, err := stop.Load(fsys, dir+"/decisions.json")
@@ -263,8 +240,8 @@ func TestDecisionsThatTimeOut(t *testing.T) {
 // TestInterruptedDecision: an interruption is not reported as a decision that failed, and the next
 // start asks again.
 func TestInterruptedDecision(t *testing.T) {
-	cfg := parse(t, experimentText("executions = 4\nreboot = \"none\"")+"[stop]\nrules = [\"halfwidth\"]\n")
-	s, fsys := newSimulated(t), crashfs.New("/lab")
+	s, fsys, cfg := simulate(t, experimentText("executions = 4\nreboot = \"none\"")+
+		"[stop]\nrules = [\"halfwidth\"]\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	asked := 0
 	s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {
@@ -288,8 +265,8 @@ func TestInterruptedDecision(t *testing.T) {
 func TestRecordGoneAfterDecision(t *testing.T) {
 	for name, failure := range map[string]error{"decided": nil, "not decided": errors.New("no krunctl")} {
 		t.Run(name, func(t *testing.T) {
-			cfg := parse(t, experimentText("executions = 5\nreboot = \"none\"")+stopping[0].sections)
-			s, fsys := newSimulated(t), crashfs.New("/lab")
+			s, fsys, cfg := simulate(t, experimentText("executions = 5\nreboot = \"none\"")+
+				stopping[0].sections)
 			s.outcome = finishing(s, 1)
 			run := func() string {
 				t.Helper()

@@ -124,16 +124,6 @@ func TestSuiteCommandLines(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreNotShared(t *testing.T) {
-	j := job(t, "nbody:Tuned:so")
-	j.VM.Args = append(make([]string, 0, 8), "-x")
-	first := j.argv(installed)
-	other := j
-	other.Entry = "/b/other.so"
-	other.argv(installed)
-	must.Equal(t, first[2], "/b/nbody/c/bench.so", "argv changed to")
-}
-
 // seedOfNbody is half of the first 32 bits of printf '1 nbody 0' | sha256sum.
 const seedOfNbody = "KRUN_SEED=1272772426"
 
@@ -264,22 +254,6 @@ func TestLimitsAndPriority(t *testing.T) {
 	}
 }
 
-func TestIterationsAreTheVMsOwn(t *testing.T) {
-	for name, want := range map[string]int{"nbody:C:so": 7, "nbody:Tuned:so": 9} {
-		if j := job(t, name); j.Iterations != want || j.Parameter != -5 {
-			t.Errorf("%s: %d iterations, parameter %d; want %d, -5", name, j.Iterations, j.Parameter, want)
-		}
-	}
-}
-
-func TestVanishedProgramIsAnOutcome(t *testing.T) {
-	if j := job(t, "nbody:Gone:py"); j.Program != "/nowhere/python" ||
-		!strings.Contains(j.Missing, "/nowhere/python cannot be found") {
-		t.Errorf("program %q, missing %q", j.Program, j.Missing)
-	}
-	must.Equal(t, job(t, "nbody:Py:py").Missing, "", "missing")
-}
-
 func TestUnknownKey(t *testing.T) {
 	cfg := must.Get(config.Parse("/x/test.toml", []byte(configText), "here", nil))(t)
 	must.Refused(NewJob(cfg, key.Key{Benchmark: "nbody", VM: "Ruby", Variant: "so"}))(t, `no VM "Ruby"`,
@@ -342,17 +316,6 @@ func TestDistrusted(t *testing.T) {
 	}
 }
 
-// TestLayoutOff: without a layout, the command of earlier versions is unchanged.
-func TestLayoutOff(t *testing.T) {
-	j := job(t, "nbody:C:so")
-	c := j.command(installed)
-	j.Layout = Layout{Mode: config.LayoutOff}
-	off := j.command(installed)
-	must.Be(t, strings.Join(off.Env, "\n") == strings.Join(c.Env, "\n") && !off.FixedAddresses, off.Env)
-	l, env := j.Layout.record(off)
-	must.Be(t, l == nil && len(env) == len(off.Env), l)
-}
-
 // taken is how much of the stack arguments, environment and their pointers take.
 func taken(c child.Command) int {
 	texts := len(c.Path) + 1 + child.EnvBytes(c.Args) + child.EnvBytes(c.Env)
@@ -389,12 +352,4 @@ func TestLayoutIgnoresPaths(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestLayoutOfALongEnvironment: more than the padding allows for takes the next multiple.
-func TestLayoutOfALongEnvironment(t *testing.T) {
-	j := job(t, "nbody:C:so")
-	j.VM.Env = append(j.VM.Env, "BIG="+strings.Repeat("x", padTo))
-	j.Layout = Layout{Mode: config.LayoutFixed}
-	must.Equal(t, taken(j.command(installed)), 2*padTo, "bytes")
 }

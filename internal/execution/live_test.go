@@ -2,7 +2,6 @@ package execution
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -115,17 +114,4 @@ func TestLiveC(t *testing.T) {
 		t.Errorf("state %s, exit %d, environment of %d bytes", m.Library.State, *m.Process.Exit,
 			m.Process.EnvBytes)
 	}
-}
-
-func TestLiveExternal(t *testing.T) {
-	e, j := live(t, config.VM{Name: "v", Runner: config.RunnerExternal, Args: []string{"-u"}}, "suite.sh",
-		`echo "$*" >&2; echo '{"wallclock_times": [1, 2, 3, 4, 5, 6], "core_cycle_counts": [], "aperf_counts": [], "mperf_counts": []}'`)
-	j.Program = "/bin/sh"
-	m := mustExecute(t, e, j)
-	wantSeries(t, m, 6)
-	must.Equal(t, m.Process.Stderr.Text, "b 6 3 0\n", "the suite was called with")
-	j.Program = "/dev/null"
-	m, err := e.Execute(t.Context(), j)
-	must.Be(t, err == nil && m.Process.NotStarted != nil && m.Execution.NotStarted != "",
-		"a program that cannot be executed", m.Process, errors.Join(err))
 }

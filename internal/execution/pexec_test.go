@@ -2,10 +2,7 @@ package execution
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,23 +59,6 @@ func wantSeries(t *testing.T, m Measured, done int, doubts ...string) {
 	must.Be(t, len(doubts) != 0 || len(said) == 0, "doubts", said, "want none")
 }
 
-func TestExecTimeGoesIntoTheBuffer(t *testing.T) {
-	var seen child.Command
-	m := execute(t, "nbody:C:so", fake{run: exited(0), seen: &seen, play: func(c child.Command) {
-		var stamp [8]byte
-		binary.NativeEndian.PutUint64(stamp[:], uint64(libkrun.Now()))
-		_, err := c.Stamp.WriteAt(stamp[:], c.StampOffset)
-		must.Be(t, err == nil, err)
-	}})
-	must.Be(t, len(seen.Files) == 1 && seen.Stamp == seen.Files[0], "files", seen.Files, "stamp", seen.Stamp,
-		"want the buffer as both")
-	must.Be(t, m.Startup.ExecNS != nil && m.Startup.InitNS == nil && m.Clock == libkrun.ClockName(),
-		"startup", m.Startup, "on", m.Clock)
-	wantSeries(t, m, 0, "ended without using libkrun")
-	must.Be(t, m.Library != nil && m.Library.State == "new" && m.Library.Findings != nil, "library",
-		m.Library)
-}
-
 // TestEndExplainsMissingSeries: the way in which a process ended explains why there is no series.
 func TestEndExplainsMissingSeries(t *testing.T) {
 	m := execute(t, "nbody:C:so", fake{run: exited(66)})
@@ -103,13 +83,6 @@ func TestNotStarted(t *testing.T) {
 			t.Errorf("%s: %+v", name, m.Process.NotStarted)
 		}
 	}
-}
-
-func TestVanishedProgramIsNotStarted(t *testing.T) {
-	m := execute(t, "nbody:Gone:py", fake{err: errors.New("must not be called")})
-	must.Be(t, strings.Contains(m.Execution.NotStarted, "/nowhere/python cannot be found") &&
-		m.Process.NotStarted.Errno == "ENOENT" && m.Process.Argv[0] == "/nowhere/python" &&
-		m.CounterSource == "none", m.Process)
 }
 
 // TestNoCounters: unless "none" is listed, there is no measurement without counters.
@@ -284,34 +257,6 @@ func machine(t *testing.T, files map[string]string) sysroot.Root {
 func write(t *testing.T, dir, name, text string) {
 	t.Helper()
 	must.Write(t, filepath.Join(dir, name), text)
-}
-
-const rapl = "/sys/class/powercap/"
-
-// zone is a powercap zone whose counter wraps at a million joules.
-func zone(id, name string, uj uint64) map[string]string {
-	return map[string]string{
-		rapl + id + "/name": name + "\n", rapl + id + "/max_energy_range_uj": "999999999999\n", rapl + id +
-			"/energy_uj": fmt.Sprintln(uj),
-	}
-}
-
-func TestEnergyInRecord(t *testing.T) {
-	files := zone("intel-rapl:0", "package-0", 999_999_999_990)
-	maps.Copy(files, zone("intel-rapl:0:1", "dram", 40))
-	for _, name := range []string{"nbody:C:so", "nbody:Suite:none"} {
-		root := machine(t, files)
-		e := Executor{Installed: installed, Root: root, Runner: fake{run: exited(0),
-			play: func(child.Command) {
-				write(t, root.Path("/"), rapl+"intel-rapl:0/energy_uj", "90\n") // wrapped around
-				write(t, root.Path("/"), rapl+"intel-rapl:0:1/energy_uj", "47\n")
-			}}}
-		m := must.Get(e.Execute(t.Context(), job(t, name)))(t)
-		must.Be(t, len(m.Energy) == 2 && *m.Energy[0].UJ == 100 && m.Energy[0].Name == "package-0" &&
-			*m.Energy[1].UJ == 7 && m.Energy[1].Zone == "intel-rapl:0:1", name, m.Energy)
-	}
-	m := execute(t, "nbody:C:so", fake{run: exited(0)})
-	must.Be(t, len(m.Energy) == 0 || m.Energy[0].Zone != "", "on this machine", m.Energy)
 }
 
 // TestFrequencies: what is known about the cores goes into the verdict and into the record. The

@@ -24,35 +24,6 @@ func linked(t *testing.T) (j *Job, output string) {
 	return &is, filepath.Join(is.Relink.Scratch, filepath.Base(is.Entry))
 }
 
-// TestRelinkCommand: the command gets its seed and the paths, and the job then executes what it has
-// written, in the directory of the benchmark's file.
-func TestRelinkCommand(t *testing.T) {
-	j, output := linked(t)
-	entry := j.Entry
-	var seen child.Command
-	write := func(child.Command) {
-		must.Do(t, os.WriteFile(output, []byte("one"), 0o644))
-	}
-	e := Executor{Runner: fake{run: exited(0), play: write, seen: &seen}, Installed: installed}
-	err := e.Relink(t.Context(), j)
-	must.Need(t, err == nil && j.Missing == "", err, j.Missing)
-	env := strings.Join(seen.Env, "\n")
-	for _, want := range []string{"KRUN_LAYOUT_SEED=12", "KRUN_LAYOUT_ENTRY=" + entry,
-		"KRUN_LAYOUT_OUTPUT=" + output, "KRUND_SLOT=3", "PATH=" + config.SearchPath} {
-		must.Contain(t, env+"\n", want+"\n")
-	}
-	must.Be(t, strings.Join(seen.Args, " ") == "/bin/sh -x" && seen.Dir == filepath.Dir(entry) &&
-		seen.Limits.Timeout == time.Minute && seen.Limits.Output == linkerOutput && !seen.FixedAddresses,
-		seen)
-	// echo -n one | sha256sum
-	want := results.Relink{Seed: 12,
-		SHA256: "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed"}
-	c := j.command(installed)
-	if l, _ := j.Layout.record(c); *l.Relink != want || c.Dir != filepath.Dir(entry) || j.Entry != output {
-		t.Errorf("%+v, directory %s, entry %s", l.Relink, c.Dir, j.Entry)
-	}
-}
-
 // TestRelinkFails: whatever the command does instead of its work is the reason of an execution
 // that does not start; an old file is never executed.
 func TestRelinkFails(t *testing.T) {

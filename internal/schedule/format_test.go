@@ -34,30 +34,6 @@ func copyOf(t testing.TB, h Header, c copyID) []byte {
 	return text
 }
 
-func TestHeaderText(t *testing.T) {
-	got := string(copyOf(t, someHeader(), copyB))
-	lines := `krund-schedule=1
-copy=B
-generation=00000000000000000012
-sectors=001
-slots=0000000003
-width=128
-next=0000000001
-reboots=0000000004
-mails=0000000001
-order=round-robin
-seed=00000000000000000007
-config=` + strings.Repeat("0af3", 16) + `
-created=2026-11-21T09:00:00Z
-boot=0b3f1a52-5f6e-4c3b-9f21-2d2f6f5f8a11
-temperature=45000 coretemp/Package id 0
-temperature=-5 nvme/Composite
-`
-	want := lines + strings.Repeat(" ", 512-14-len(lines)) + "\n"
-	want += "crc=" + checksum(want) + "\n"
-	must.Be(t, got == want && len(got) == 512, got, want)
-}
-
 func TestHeaderLaws(t *testing.T) {
 	extreme := someHeader()
 	extreme.Generation, extreme.Seed = math.MaxUint64, math.MaxUint64
@@ -131,17 +107,6 @@ func TestHeaderRefused(t *testing.T) {
 	}
 }
 
-func TestIsNewer(t *testing.T) {
-	tests := map[string]bool{
-		"krund-schedule=2\n": true, "krund-schedule=10\nx": true,
-		"krund-schedule=1\n": false, "krund-schedule=2": false, "krund-schedule=x\n": false,
-		"krund-schedule=-2\n": false, "schedule=2\n": false, "": false,
-	}
-	for text, want := range tests {
-		must.Equal(t, isNewer([]byte(text)), want, "isNewer", text)
-	}
-}
-
 func FuzzHeader(f *testing.F) {
 	f.Add(copyOf(f, someHeader(), copyA))
 	f.Add([]byte(""))
@@ -183,13 +148,6 @@ func lineOf(t testing.TB, s Slot, width int) []byte {
 	line := make([]byte, width)
 	must.Do(t, encodeSlot(line, s))
 	return line
-}
-
-func TestSlotLine(t *testing.T) {
-	got := string(lineOf(t, Slot{Flag: Running, Attempts: 2, Pexec: 17, Key: nbody}, 128))
-	// The checksum was computed bit by bit, reflected polynomial 0x82f63b78.
-	want := "R 002 0000017 nbody:C:default-c" + strings.Repeat(" ", 128-9-31) + "59e7bb89\n"
-	must.Equal(t, got, want)
 }
 
 func TestSlotLaws(t *testing.T) {

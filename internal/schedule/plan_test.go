@@ -23,20 +23,6 @@ func manyKeys(n int) []key.Key {
 	return keys
 }
 
-func TestPlanRoundRobin(t *testing.T) {
-	keys := manyKeys(2)
-	got := slices.Collect(Plan(keys, Each(3), RoundRobin, 1))
-	want := []Slot{
-		{Index: 0, Flag: Outstanding, Pexec: 1, Key: keys[0]},
-		{Index: 1, Flag: Outstanding, Pexec: 1, Key: keys[1]},
-		{Index: 2, Flag: Outstanding, Pexec: 2, Key: keys[0]},
-		{Index: 3, Flag: Outstanding, Pexec: 2, Key: keys[1]},
-		{Index: 4, Flag: Outstanding, Pexec: 3, Key: keys[0]},
-		{Index: 5, Flag: Outstanding, Pexec: 3, Key: keys[1]},
-	}
-	must.EqualList(t, got, want)
-}
-
 // TestPlanGolden pins the order, because schedules may be rebuilt from it years later.
 // testdata/orders.py computes it from the definition in doc.go.
 func TestPlanGolden(t *testing.T) {
@@ -76,53 +62,6 @@ func TestBlockedGolden(t *testing.T) {
 		}
 	}
 	must.Equal(t, got.String(), string(want), "want", want)
-}
-
-// TestPlanSizes: a round has the keys with executions left, in the order that they have when all
-// have as many; the arms of a block stay together.
-func TestPlanSizes(t *testing.T) {
-	var keys []key.Key
-	for _, name := range []string{"0a", "0b", "1a", "1b", "2a", "2b"} {
-		keys = append(keys, key.Key{Benchmark: name[:1], VM: "C", Variant: "v", Arm: name[1:]})
-	}
-	executions := func(k key.Key) int { return map[string]int{"0": 1, "1": 4, "2": 2}[k.Benchmark] }
-	for _, order := range []string{RoundRobin, Interleaved, Blocked} {
-		got := slices.Collect(Plan(keys, executions, order, 3))
-		var want []Slot
-		for s := range Plan(keys, Each(4), order, 3) {
-			if s.Pexec <= executions(s.Key) {
-				s.Index = len(want)
-				want = append(want, s)
-			}
-		}
-		must.Be(t, slices.Equal(got, want) && len(got) == 2*(1+4+2), order, got, want)
-	}
-}
-
-// TestPlanRounds: each round has every key once, rounds differ, another seed gives other rounds,
-// and a shorter plan is a prefix of a longer one.
-func TestPlanRounds(t *testing.T) {
-	const n, rounds = 20, 50
-	keys := manyKeys(n)
-	all := slices.Collect(Plan(keys, Each(rounds), Interleaved, 5))
-	var orders []string
-	for round := range slices.Chunk(all, n) {
-		seen := make(map[key.Key]bool)
-		var order strings.Builder
-		for _, s := range round {
-			must.Equal(t, s.Pexec, len(orders)+1, "slot", s.Index, "is number")
-			seen[s.Key] = true
-			order.WriteString(s.Key.Benchmark)
-		}
-		must.Equal(t, len(seen), n, "round", len(orders)+1, "keys")
-		orders = append(orders, order.String())
-	}
-	slices.Sort(orders)
-	must.Equal(t, len(slices.Compact(orders)), rounds, "two rounds have the same order")
-	must.EqualList(t, slices.Collect(Plan(keys, Each(7), Interleaved, 5)), all[:7*n],
-		"a shorter plan has another order")
-	other := slices.Collect(Plan(keys, Each(rounds), Interleaved, 6))
-	must.Be(t, !slices.Equal(other, all), "another seed gives the same order")
 }
 
 // TestPlanIsUniform: over many rounds, every key occurs at every position equally often. With 12

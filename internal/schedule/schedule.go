@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
@@ -30,32 +31,17 @@ const (
 )
 
 // Known reports whether f is one of the flags above.
-func (f Flag) Known() bool {
-	switch f {
-	case Outstanding, Running, Completed, Error, Timeout, Skipped:
-		return true
-	}
-	return false
-}
+func (f Flag) Known() bool { return strings.IndexByte("ORCETS", byte(f)) >= 0 }
 
 // Final reports whether a slot with this flag is finished.
 func (f Flag) Final() bool { return f.Known() && f != Outstanding && f != Running }
 
 // String returns the flag in words.
 func (f Flag) String() string {
-	switch f {
-	case Outstanding:
-		return "outstanding"
-	case Running:
-		return "running"
-	case Completed:
-		return "completed"
-	case Error:
-		return "error"
-	case Timeout:
-		return "timeout"
-	case Skipped:
-		return "skipped"
+	words := map[Flag]string{Outstanding: "outstanding", Running: "running", Completed: "completed",
+		Error: "error", Timeout: "timeout", Skipped: "skipped"}
+	if text, known := words[f]; known {
+		return text
 	}
 	return fmt.Sprintf("flag %q", byte(f))
 }

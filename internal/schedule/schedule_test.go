@@ -85,39 +85,6 @@ func flags(t testing.TB, s *schedule.Schedule) string {
 	return text.String()
 }
 
-// TestLifecycle runs an experiment with every final state of a slot, and a new Open for each step
-// as if it were a boot.
-func TestLifecycle(t *testing.T) {
-	fsys := simulated(t, 6)
-	size := len(fsys.Files()[path])
-	ends := []schedule.Flag{
-		schedule.Completed, schedule.Error, schedule.Outstanding, schedule.Timeout, schedule.Skipped,
-		schedule.Completed, schedule.Completed,
-	}
-	want := []string{"COOOOO", "CEOOOO", "CEOOOO", "CETOOO", "CETSOO", "CETSCO", "CETSCC"}
-	for i, end := range ends {
-		s := open(t, fsys, true)
-		slot := must.Get(s.Begin())(t)
-		must.Do(t, s.Close())
-		s = open(t, fsys, true)
-		current, err := s.Current()
-		must.Be(t, err == nil && current == slot && current.Flag == schedule.Running, "step", i, "current",
-			current, err, "begun", slot)
-		must.Do(t, s.Finish(current, end))
-		must.Equal(t, flags(t, s), want[i], "step")
-		must.Do(t, s.Close())
-	}
-	s := open(t, fsys, true)
-	_, err := s.Begin()
-	must.Fail(t, err, schedule.ErrDone, "after the end")
-	_, err = s.Current()
-	must.Fail(t, err, schedule.ErrDone, "after the end")
-	if slot, err := s.Slot(2); err != nil || slot.Attempts != 2 || slot.Pexec != 2 || slot.Key != keys(2)[0] {
-		t.Errorf("the slot that was run twice: %+v, %v", slot, err)
-	}
-	must.Equal(t, len(fsys.Files()[path]), size, "bytes")
-}
-
 func TestAttemptsEnd(t *testing.T) {
 	fsys := simulated(t, 2)
 	s := open(t, fsys, true)
@@ -208,24 +175,6 @@ func TestCreateRefused(t *testing.T) {
 	}
 	files := fsys.Files()
 	must.Equal(t, len(files), 1, "left over", "files")
-}
-
-// TestLongKeys need wider slots, which work like the others.
-func TestLongKeys(t *testing.T) {
-	long := key.Key{Benchmark: strings.Repeat("b", 64), VM: strings.Repeat("v", 64),
-		Variant: strings.Repeat("w", 64)}
-	fsys := crashfs.New("/x")
-	slots := schedule.Plan([]key.Key{keys(1)[0], long}, schedule.Each(2), schedule.RoundRobin, 1)
-	must.Do(t, schedule.Create(fsys, path, header(), 4, slots))
-	s := open(t, fsys, true)
-	if h := s.Header(); h.Width != 256 || int64(len(fsys.Files()[path])) != h.SlotOffset(4) {
-		t.Errorf("width %d, %d bytes", h.Width, len(fsys.Files()[path]))
-	}
-	for range 4 {
-		slot := must.Get(s.Begin())(t)
-		must.Do(t, s.Finish(slot, schedule.Completed))
-	}
-	must.Equal(t, flags(t, s), "CCCC")
 }
 
 // TestGolden: the schedules of all versions remain readable, and this version writes its own byte
@@ -393,25 +342,6 @@ func TestSummaryCost(t *testing.T) {
 	must.Be(t, many <= few+10_000, "2,000 slots allocate", few, "bytes, 20,000 allocate", many)
 }
 
-// withFlags creates a schedule whose slots have the given flags.
-func withFlags(t testing.TB, flags string) *crashfs.FS {
-	t.Helper()
-	fsys := crashfs.New("/x")
-	slots := func(yield func(schedule.Slot) bool) {
-		for s := range plan(len(flags)) {
-			s.Flag = schedule.Flag(flags[s.Index])
-			if !yield(s) {
-				return
-			}
-		}
-	}
-	must.Do(t, schedule.Create(fsys, path, header(), len(flags), slots))
-	return fsys
-}
-
-// wantNext returns the first unfinished slot, or -1 if there is none.
-func wantNext(flags string) int { return strings.IndexAny(flags, "OR") }
-
 func checkNext(t *testing.T, what string, s *schedule.Schedule, want int) {
 	t.Helper()
 	slot, err := s.Current()
@@ -420,24 +350,6 @@ func checkNext(t *testing.T, what string, s *schedule.Schedule, want int) {
 		t.Errorf("%s: got %+v, %v; want ErrDone", what, slot, err)
 	case want >= 0 && (err != nil || slot.Index != want):
 		t.Errorf("%s: got %+v, %v; want slot %d", what, slot, err, want)
-	}
-}
-
-// TestCurrent: the first unfinished slot is found, and going on from there finishes each slot once,
-// also one before it that becomes unfinished again.
-func TestCurrent(t *testing.T) {
-	for _, flags := range []string{"OOOOOO", "COOOOO", "CROOOO", "CCOCCO", "CCCCCR", "OCCCCC", "CETSCC",
-		"RRRRRR", strings.Repeat("C", 3000) + "OCOC"} {
-		s := open(t, withFlags(t, flags), true)
-		checkNext(t, flags, s, wantNext(flags))
-		for range strings.Count(flags, "O") + strings.Count(flags, "R") {
-			slot := must.Get(s.Begin())(t)
-			must.Do(t, s.Finish(slot, schedule.Completed))
-			must.Do(t, s.Finish(slot, schedule.Completed)) // repeating it is harmless
-		}
-		checkNext(t, flags+", at the end", s, -1)
-		must.Do(t, s.Finish(must.Get(s.Slot(3))(t), schedule.Outstanding))
-		checkNext(t, flags+", again", s, 3)
 	}
 }
 

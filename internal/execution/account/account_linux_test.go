@@ -322,24 +322,6 @@ func TestKillUser(t *testing.T) {
 	}
 }
 
-func TestHasUser(t *testing.T) {
-	for text, want := range map[string]bool{
-		"Name:\tx\nUid:\t1 2 3 1003\nGid:\t1\n": true, "Uid:\t1003 1 1 1\n": true,
-		"Uid:\t11003 10031 1 1\nGid:\t1003\n": false, "": false,
-	} {
-		must.Be(t, hasUser([]byte(text), 1003) == want, text, want)
-	}
-}
-
-func TestHasEnded(t *testing.T) {
-	for text, want := range map[string]bool{
-		"Name:\tZ\nState:\tS (sleeping)\n": false, "State:\tZ (zombie)\n": true, "State:\tX (dead)\n": true,
-		"": false,
-	} {
-		must.Be(t, hasEnded([]byte(text)) == want, text, want)
-	}
-}
-
 // TestHomeInMemory: it is bounded in bytes and in files, empty for each execution, and gone with
 // the account.
 func TestHomeInMemory(t *testing.T) {
@@ -387,30 +369,6 @@ func TestForeignHomeMount(t *testing.T) {
 		t.Log(err)
 	}
 	must.Get(os.Lstat(home + "/kept"))(t)
-}
-
-func TestIsHomeMount(t *testing.T) {
-	const own = "36 35 0:50 / /home/krun rw,nosuid - tmpfs krund-home rw,size=1024k\n"
-	for table, want := range map[string]bool{
-		own: true, own + own: true, "": false, "1 2 3": false,
-		"36 35 0:50 / /home/krun rw - tmpfs tmpfs rw\n":                  false,
-		"36 35 0:50 / /home rw - tmpfs krund-home rw\n":                  false,
-		own + "37 36 8:1 / /home/krun rw shared:1 - ext4 /dev/sda1 rw\n": false,
-	} {
-		must.Be(t, isHomeMount(table, accountHome) == want, table, want)
-	}
-}
-
-// The kernel's own tables, whatever is in them.
-func TestRealObjects(t *testing.T) {
-	for _, kind := range objectKinds {
-		text, err := os.ReadFile(kind.table)
-		if err != nil {
-			t.Skip(err)
-		}
-		list, err := parseObjects(text, kind.id)
-		must.Be(t, err == nil && len(list) == bytes.Count(text, []byte{'\n'})-1, kind.table, list, err, text)
-	}
 }
 
 func TestRemoveObjects(t *testing.T) {

@@ -69,21 +69,6 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestDeepAndWide has every directory of a long chain hold more than one reading gives.
-func TestDeepAndWide(t *testing.T) {
-	dir := top(t)
-	dig(t, dir, 2*maxOpen+5, strings.Repeat("long", 60))
-	at, n := dir, 1+2*maxOpen+5
-	for i := range 12 { // as far as a path can name
-		for j := range 2*batch + 3 {
-			write(t, filepath.Join(at, fmt.Sprintf("file-%d-%d", i, j)))
-			n++
-		}
-		at = filepath.Join(at, strings.Repeat("long", 60))
-	}
-	mustRemove(t, dir, n)
-}
-
 func TestManyFiles(t *testing.T) {
 	files := must.Often(10_000, 40_000)
 	dir := top(t)

@@ -47,7 +47,7 @@ func (s *execution) fill(run *Run) error {
 	run.Strays = s.tree.count()
 	status, rusage, reaped := s.tree.result()
 	if reaped {
-		fillUsage(run, resourceUsageOf(&rusage), r.Cost)
+		fillUsage(run, rusage, r.Cost)
 	}
 	s.fillEnd(run, r, status, reaped)
 	run.Findings = s.findings(*run, r)
@@ -84,14 +84,14 @@ func stageEnd(run Run, status unix.WaitStatus) string {
 }
 
 // fillUsage stores what the benchmark used: everything counted for the process minus its start.
-func fillUsage(run *Run, total, start resourceUsage) {
-	run.UTimeNS = max(total.UserNS-start.UserNS, 0)
-	run.STimeNS = max(total.SystemNS-start.SystemNS, 0)
-	run.MaxRSSBytes, run.MaxRSSFloorBytes = total.MaxRSS, start.MaxRSS
-	run.MinorFaults = max(total.MinorFaults-start.MinorFaults, 0)
-	run.MajorFaults = max(total.MajorFaults-start.MajorFaults, 0)
-	run.VoluntarySwitches = max(total.Voluntary-start.Voluntary, 0)
-	run.InvoluntarySwitches = max(total.Involuntary-start.Involuntary, 0)
+func fillUsage(run *Run, total, start unix.Rusage) {
+	run.UTimeNS = max(total.Utime.Nano()-start.Utime.Nano(), 0)
+	run.STimeNS = max(total.Stime.Nano()-start.Stime.Nano(), 0)
+	run.MaxRSSBytes, run.MaxRSSFloorBytes = int64(total.Maxrss)*rssUnit, int64(start.Maxrss)*rssUnit
+	run.MinorFaults = max(int64(total.Minflt-start.Minflt), 0)
+	run.MajorFaults = max(int64(total.Majflt-start.Majflt), 0)
+	run.VoluntarySwitches = max(int64(total.Nvcsw-start.Nvcsw), 0)
+	run.InvoluntarySwitches = max(int64(total.Nivcsw-start.Nivcsw), 0)
 }
 
 // findings are what a reader of the record should know.
@@ -213,22 +213,14 @@ func execHint(errno syscall.Errno, c Command, stat func(string) (fs.FileInfo, er
 
 // report is the stage's line.
 type report struct {
-	Ready      bool          `json:"ready"`                 // only limits, stamp and execve are left
-	Step       string        `json:"step,omitempty"`        // what failed, when not ready
-	Errno      int           `json:"errno,omitempty"`       // how; 0 when it was no system call
-	Text       string        `json:"text,omitempty"`        // the error's text
-	Remarks    []string      `json:"remarks,omitempty"`     // what was refused but can be done without
-	GroupError string        `json:"group_error,omitempty"` // why the control group could not be entered
-	Seen       Seen          `json:"seen"`
-	Cost       resourceUsage `json:"cost"`
-}
-
-// resourceUsage is what the kernel has counted for the process before it becomes the benchmark.
-type resourceUsage struct {
-	UserNS, SystemNS         int64
-	MaxRSS                   int64 // bytes
-	MinorFaults, MajorFaults int64
-	Voluntary, Involuntary   int64
+	Ready      bool        `json:"ready"`                 // only limits, stamp and execve are left
+	Step       string      `json:"step,omitempty"`        // what failed, when not ready
+	Errno      int         `json:"errno,omitempty"`       // how; 0 when it was no system call
+	Text       string      `json:"text,omitempty"`        // the error's text
+	Remarks    []string    `json:"remarks,omitempty"`     // what was refused but can be done without
+	GroupError string      `json:"group_error,omitempty"` // why the control group could not be entered
+	Seen       Seen        `json:"seen"`
+	Cost       unix.Rusage `json:"cost"` // what the kernel has counted so far
 }
 
 // The steps that are left after the report.

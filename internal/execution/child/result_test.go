@@ -23,7 +23,7 @@ func reportLine(t testing.TB, r report) string {
 
 func TestParseStatus(t *testing.T) {
 	ready := report{Ready: true, Remarks: []string{"nice"}, Seen: Seen{UID: 5},
-		Cost: resourceUsage{MaxRSS: 7}}
+		Cost: unix.Rusage{Maxrss: 7}}
 	late := func(step string, errno int) report {
 		r := ready
 		r.Ready, r.Step, r.Errno = false, step, errno

@@ -201,15 +201,6 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestArgumentsAndDirectory(t *testing.T) {
-	run := mustSucceed(t, shell(`pwd; umask; echo "$# $1 $3"; cat; echo $0`, "a b", "", "ü\xff"))
-	must.Equal(t, run.Stdout.Text, "/\n0022\n3 a b ü\uFFFD\nsh\n")
-	c := Command{Path: "/bin/pwd", Dir: "/usr"} // no Args
-	if run = mustSucceed(t, c); run.Stdout.Text != "/usr\n" {
-		t.Errorf("got %q", run.Stdout.Text)
-	}
-}
-
 func TestDescriptors(t *testing.T) {
 	leak, err := unix.Dup(1) // without close-on-exec, as a careless daemon might have inherited it
 	must.Do(t, err)

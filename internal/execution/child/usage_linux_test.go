@@ -1,7 +1,6 @@
 package child
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,11 +64,6 @@ func threadAffinity(id int) ([]int, error) {
 	return cpus, err
 }
 
-func TestStreamsApart(t *testing.T) {
-	run := mustSucceed(t, shell("echo out; echo err >&2; printf 'no end'"))
-	must.Be(t, run.Stdout.Text == "out\nno end" && run.Stderr.Text == "err\n", run.Stdout, run.Stderr)
-}
-
 // TestGigabytes has a benchmark write much more than is kept, faster than krund reads.
 func TestGigabytes(t *testing.T) {
 	const total = 1 << 30
@@ -96,18 +90,4 @@ func TestOutputLimits(t *testing.T) {
 	if run = mustSucceed(t, c); tee.String() != "0123456789" || run.Stdout != want || run.Stderr != want {
 		t.Errorf("along came %q; got %+v and %+v", tee.String(), run.Stdout, run.Stderr)
 	}
-}
-
-// TestManyLines writes line by line, so that the daemon holds off, and checks that not one is lost,
-// from both streams.
-func TestManyLines(t *testing.T) {
-	const n = 20000
-	c := shell(fmt.Sprintf("i=0; while [ $i -lt %d ]; do i=$((i+1)); echo $i; echo $i >&2; done", n))
-	run := mustSucceed(t, c)
-	var want strings.Builder
-	for i := 1; i <= n; i++ {
-		fmt.Fprintln(&want, i)
-	}
-	must.Be(t, run.Stdout.Text == want.String() && run.Stderr.Text == want.String(), run.Stdout.Bytes, "and",
-		run.Stderr.Bytes, "bytes, want", want.Len())
 }

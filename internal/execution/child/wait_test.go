@@ -19,34 +19,6 @@ func keep(limit int64, pieces ...string) results.Output {
 	return k.output()
 }
 
-func TestHeadTailBuffer(t *testing.T) {
-	for name, c := range map[string]struct {
-		limit  int64
-		pieces []string
-		want   results.Output
-	}{
-		"nothing":  {10, nil, results.Output{}},
-		"a little": {10, []string{"abc"}, results.Output{Text: "abc", Bytes: 3}},
-		"just all": {10, []string{"abcde", "fghij"}, results.Output{Text: "abcdefghij", Bytes: 10}},
-		"one too many": {10, []string{"abcde", "fghijk"},
-			results.Output{Text: "abcde\n[... 1 bytes left out ...]\nghijk", Bytes: 11, Truncated: true}},
-		"at once": {4, []string{"abcdefghijklmnop"},
-			results.Output{Text: "ab\n[... 12 bytes left out ...]\nop", Bytes: 16, Truncated: true}},
-		"byte by byte": {5, strings.Split("abcdefghijkl", ""),
-			results.Output{Text: "ab\n[... 7 bytes left out ...]\njkl", Bytes: 12, Truncated: true}},
-		"limit of one": {1, []string{"abc", "def"},
-			results.Output{Text: "\n[... 5 bytes left out ...]\nf", Bytes: 6, Truncated: true}},
-		"invalid": {10, []string{"a\xff\xfeb\xc3"},
-			results.Output{Text: "a\uFFFDb\uFFFD", Bytes: 5}},
-		"split in two": {10, []string{"\xc3", "\xa4"}, results.Output{Text: "ä", Bytes: 2, Truncated: false}},
-		"cut characters": {8, []string{"abcä---", "äxyz"},
-			results.Output{Text: "abc\n[... 7 bytes left out ...]\nxyz", Bytes: 13, Truncated: true}},
-		"zero bytes": {10, []string{"a\x00b"}, results.Output{Text: "a\x00b", Bytes: 3, Truncated: false}},
-	} {
-		must.Equal(t, keep(c.limit, c.pieces...), c.want, name)
-	}
-}
-
 // FuzzHeadTailBuffer checks the laws: the text is valid, short, and begins and ends as the stream
 // does, however it was cut up.
 func FuzzHeadTailBuffer(f *testing.F) {

@@ -175,14 +175,6 @@ func TestEditionsFile(t *testing.T) {
 	}
 }
 
-// TestEachItsOwn: a person does not change a program before each of many executions.
-func TestEachItsOwn(t *testing.T) {
-	for hashes, want := range map[string]bool{"": false, "abcd": false, "abcde": true, "abcda": false,
-		"abcdefa": false, "abcdefg": true} {
-		must.Be(t, EachItsOwn(strings.Split(hashes, "")) == want, hashes, !want)
-	}
-}
-
 // TestEditionsOfAFile: the numbers of a file that a person has edited are checked before krund
 // counts on from them.
 func TestEditionsOfAFile(t *testing.T) {

@@ -115,19 +115,6 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestNamesWithoutArms: an experiment of an earlier version finds its names in the fingerprint
-// again.
-func TestNamesWithoutArms(t *testing.T) {
-	cfg := setup(t, base, map[string]string{"py": "one", "benchmarks/b/bench.x": "B"})
-	files := Files(cfg)
-	must.Be(t, len(files) == 2 && filepath.Base(files["vm.Py"][0]) == "py" &&
-		filepath.Base(files["benchmark.b.v"][0]) == "bench.x", files)
-	p := Programs{Files: files}
-	// echo -n one | sha256sum
-	must.Equal(t, p.Hashes(context.Background())["program.vm.Py"],
-		"7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed")
-}
-
 // elfFile returns an ELF file that needs libraries and has a run path.
 func elfFile(runPath string, needed ...string) string {
 	const start = 0x1000 // of the segment in memory; in the file it begins at 0
@@ -172,21 +159,6 @@ func TestLibraries(t *testing.T) {
 		names = append(names, filepath.Base(filepath.Dir(path))+"/"+filepath.Base(path))
 	}
 	must.EqualList(t, names, []string{"env/libmore.so", "lib/libpy.so"})
-}
-
-// TestReadDynamic reads a real program if there is one of this kind.
-func TestReadDynamic(t *testing.T) {
-	file, err := os.Open("/usr/bin/env")
-	if err != nil {
-		t.Skip(err)
-	}
-	defer file.Close()
-	d, err := readDynamic(file)
-	if err != nil {
-		t.Skip(err)
-	}
-	must.Be(t, slices.ContainsFunc(d.needed, func(n string) bool { return strings.HasPrefix(n, "libc.") }),
-		"it needs", d.needed)
 }
 
 func FuzzDynamic(f *testing.F) {

@@ -2,7 +2,6 @@ package identity
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -129,28 +128,4 @@ func TestLatestBounded(t *testing.T) {
 	others, remark := l.Others()
 	must.Be(t, len(others) == 1 && len(remark) <= 2000 && !strings.Contains(remark, "\x1b") &&
 		strings.Contains(remark, "and 97 other changes"), len(remark), "bytes", remark)
-}
-
-// TestLatestLinear: an edition has the programs of all keys, and each key looks at its own only.
-func TestLatestLinear(t *testing.T) {
-	allocated := func(keys int) uint64 {
-		var l Latest
-		for number := 1; number <= 2; number++ {
-			programs := map[string]Program{}
-			for i := range keys {
-				k := key.Key{Benchmark: fmt.Sprint(i), VM: "C", Variant: "v"}
-				programs["program.benchmark."+k.Benchmark+".v"] = Program{fmt.Sprint(number), nil}
-				l.Add(measured(k, i+number*keys, number, ""))
-			}
-			l.Editions = append(l.Editions, Edition{Number: number, Programs: programs})
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		others, _ := l.Others()
-		runtime.ReadMemStats(&after)
-		must.Equal(t, len(others), keys, "executions of other programs")
-		return after.TotalAlloc - before.TotalAlloc
-	}
-	few, many := allocated(100), allocated(800)
-	must.Be(t, many <= 16*few, few, "bytes for 100 keys", many, "for 800")
 }
