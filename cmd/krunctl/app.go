@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -126,10 +125,7 @@ func asker(stdin io.Reader, stdout, stderr io.Writer) func(string) (string, bool
 
 // printJSON writes one document.
 func (a *app) printJSON(document any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(document)
+	return display.WriteJSON(a.stdout, document)
 }
 
 // Exit codes.

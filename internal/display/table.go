@@ -2,6 +2,7 @@ package display
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,14 @@ func printRow(w io.Writer, columns []string, width []int, cells []string) {
 		}
 	}
 	fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+}
+
+// WriteJSON writes all JSON documents for people and programs.
+func WriteJSON(w io.Writer, document any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(document)
 }
 
 // CSV writes all CSV of the project. Spreadsheets do not interpret its text as a formula: text that

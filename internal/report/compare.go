@@ -70,7 +70,7 @@ func partyText(p compare.Party) string {
 }
 
 func compareRow(r *compare.Result, c *compare.Change) []Cell {
-	class := Cell{Class: func(symbol func(classify.PairClass) string) string {
+	class := Signs(func(symbol func(classify.PairClass) string) string {
 		if c.Before == c.After {
 			return symbolOr(symbol, c.Before)
 		}
@@ -79,18 +79,17 @@ func compareRow(r *compare.Result, c *compare.Change) []Cell {
 			return "(" + text + ")"
 		}
 		return text
-	}}
+	})
 	before, p, detectable := "", "", ""
 	if e := c.Steady; e != nil {
 		before, p, detectable = display.UnitOf(r.Unit).Value(float64(e.Before)), pText(e.Corrected),
 			compare.Percent(float64(e.Detectable))
 	}
-	row := []Cell{{Text: c.Key}, {Text: string(c.Verdict)}, {Text: steadyText(c)}, {Text: before},
-		{Text: detectable}, {Text: p}, class}
+	row := []Cell{c.Key, c.Verdict, steadyText(c), before, detectable, p, class}
 	if r.NullArm != nil {
-		row = append(row, Cell{Text: aloneText(c.Null)})
+		row = append(row, aloneText(c.Null))
 	}
-	return append(row, Cell{Text: aloneText(c.FirstTotal)})
+	return append(row, aloneText(c.FirstTotal))
 }
 
 // steadyText is the effect that decides, with the interval of its verdict.
@@ -369,7 +368,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 	for i := range r.Changes {
 		rows[i] = row{&r.Changes[i], r.Paired, r.Level, r.Warnings}
 	}
-	return display.NewCSV(w).WriteAll(csvRows(columns, false, rows))
+	return tableOf(columns, rows).Write(w, CSV)
 }
 
 // compareFormat is the version of CompareJSON.
@@ -387,9 +386,9 @@ type restartsJSON struct {
 // CompareJSON writes a complete comparison as JSON; values that could not be computed are null.
 func CompareJSON(w io.Writer, r *compare.Result) error {
 	if g := r.Groups; g != nil && g.By == compare.ByRestart {
-		return writeJSON(w, restartsJSON{1, g.Base, strings.Join(g.Levels, ", "), r, r.Restarts})
+		return display.WriteJSON(w, restartsJSON{1, g.Base, strings.Join(g.Levels, ", "), r, r.Restarts})
 	}
-	return writeJSON(w, struct {
+	return display.WriteJSON(w, struct {
 		Format int `json:"format"`
 		*compare.Result
 		Answers   []string          `json:"answers"`

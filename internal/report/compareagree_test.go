@@ -92,14 +92,14 @@ func TestPrintedVerdictsAgree(t *testing.T) {
 		for i := range r.Changes {
 			c, test := &r.Changes[i], &suite.Cases[i]
 			verdicts[c.Verdict]++
-			must.Need(t, rows[i][1].Text == string(c.Verdict) &&
+			must.Need(t, plainText(rows[i][1]) == string(c.Verdict) &&
 				(test.Failure != nil) == (c.Verdict == compare.Worse) &&
 				(test.Skipped != nil) == (c.Verdict == compare.CannotTell), c.Verdict, *test)
 			_, change, _ := strings.Cut(test.Output, "; change ")
 			change, _, _ = strings.Cut(change, "; p ")
 			scale := func(percent float64) float64 { return 1 + percent/100 }
 			for _, problem := range []string{
-				contradicts(rows[i][2].Text, c, 0.5e-4, func(v float64) float64 { return v }),
+				contradicts(plainText(rows[i][2]), c, 0.5e-4, func(v float64) float64 { return v }),
 				contradicts(change, c, 0.5e-3, scale)} {
 				must.Need(t, problem == "", c.Verdict, problem, c.Reason, *c.Steady)
 			}

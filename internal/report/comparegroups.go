@@ -82,11 +82,11 @@ func groupTable(r *compare.Result) Table {
 		t.Columns = append(t.Columns, Head(">"+level))
 	}
 	for _, row := range groupRows(r) {
-		cells := []Cell{{Text: row.Name}, {Text: row.Base}}
+		cells := []Cell{row.Name, row.Base}
 		for _, c := range row.Cells {
-			cells = append(cells, Cell{Text: strings.TrimSpace(c.Sign + " " + c.Text)})
+			cells = append(cells, strings.TrimSpace(c.Sign+" "+c.Text))
 		}
-		t.Rows = append(t.Rows, cells)
+		t.Add(cells...)
 	}
 	t.Notes, t.Shown = compareNotes(r)
 	if g.Chosen != "" {

@@ -229,12 +229,11 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	short := Table{Columns: []Head{"Verdict", "Key", ">Before", ">Change", ">p", "Class"}}
 	for i := range changed {
 		v := newCompareView(r, &changed[i])
-		row := []Cell{{Text: v.Sign + " " + v.Verdict}, {Text: v.Key}, {Text: v.Before}, {Text: v.Change},
-			{Text: v.P}, {}}
+		row := []Cell{v.Sign + " " + v.Verdict, v.Key, v.Before, v.Change, v.P, nil}
 		if v.Class != nil && v.Class.Significant {
-			row[5].Text = v.Class.Text
+			row[5] = v.Class.Text
 		}
-		short.Rows = append(short.Rows, row)
+		short.Add(row...)
 	}
 	if len(changed) > 0 {
 		b.WriteString(short.markdown() + "\n")

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
@@ -17,49 +17,43 @@ import (
 	"krund/internal/display"
 )
 
-// csvRows is a table for programs: the header, and a row for each item. columns are paths of JSON
-// names in an item, such as steady.ratio.low, separated by white space. A path is the head of its
-// column, too, unless it is written HEAD=PATH. "#" is the length of a list. What is not there, and
-// with finite a number that could not be computed, is empty.
-func csvRows[T any](columns string, finite bool, items []T) [][]string {
-	paths := strings.Fields(columns)
-	heads := make([]string, len(paths))
-	for i, column := range paths {
-		heads[i], paths[i], _ = strings.Cut(column, "=")
-		if paths[i] == "" {
-			paths[i] = column
+// tableOf is a table for programs: a row for each item. columns are paths of JSON names in an item,
+// such as steady.ratio.low, separated by white space. A path is the head of its column, too, unless
+// it is written HEAD=PATH. "#" is the length of a list.
+func tableOf[T any](columns string, items []T) *Table {
+	t := &Table{Rows: make([][]Cell, len(items))}
+	for column := range strings.FieldsSeq(columns) {
+		head, path, ok := strings.Cut(column, "=")
+		if !ok {
+			path = column
+		}
+		t.Columns = append(t.Columns, Head(head))
+		for i := range items {
+			t.Rows[i] = append(t.Rows[i], member(reflect.ValueOf(items[i]), path))
 		}
 	}
-	rows := [][]string{heads}
-	for i := range items {
-		row := make([]string, len(paths))
-		for k, path := range paths {
-			row[k] = csvCell(reflect.ValueOf(items[i]), path, finite)
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	return t
 }
 
-// csvCell returns the text of the value at a path below v.
-func csvCell(v reflect.Value, path string, finite bool) string {
+// member returns the value at a path below v; nil if there is none.
+func member(v reflect.Value, path string) Cell {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem() // of a nil pointer the zero Value
 	}
 	name, rest, _ := strings.Cut(path, ".")
 	switch {
 	case !v.IsValid():
-		return ""
+		return nil
 	case path == "":
-		return csvText(v, finite)
+		return v.Interface()
 	case path == "#":
-		return strconv.Itoa(v.Len())
+		return v.Len()
 	case v.Kind() == reflect.Map:
 		v = v.MapIndex(reflect.ValueOf(name))
 	default:
 		v = jsonMember(v, name)
 	}
-	return csvCell(v, rest, finite)
+	return member(v, rest)
 }
 
 // jsonMember returns the field that JSON has under a name, which may be in an embedded struct.
@@ -78,24 +72,41 @@ func jsonMember(v reflect.Value, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// csvText writes a value with all its digits. Of warnings it has the codes, each once.
-func csvText(v reflect.Value, finite bool) string {
-	switch x := v.Interface().(type) {
+// Values returns the heads and the rows for programs: numbers with all their digits, of warnings the
+// codes, each once. What is not there, or could not be computed, is empty.
+func (t *Table) Values() [][]string {
+	rows := make([][]string, 1, len(t.Rows)+1)
+	for _, c := range t.Columns {
+		rows[0] = append(rows[0], c.Name())
+	}
+	for _, cells := range t.Rows {
+		row := make([]string, len(cells))
+		for i, c := range cells {
+			row[i] = valueText(c)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func valueText(c Cell) string {
+	switch x := c.(type) {
+	case nil:
+		return ""
 	case []warmup.Warning:
 		return codes(x)
 	case []string:
 		return strings.Join(x, "; ")
 	case []int:
 		return numberList(x)
-	case bool:
-		return strconv.FormatBool(x)
+	case Quantity:
+		c = x.Value
 	}
+	v := reflect.ValueOf(c)
 	switch {
-	case v.CanInt():
-		return strconv.FormatInt(v.Int(), 10)
 	case !v.CanFloat():
-		return v.String()
-	case finite && (math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0)):
+		return fmt.Sprint(c)
+	case math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0):
 		return ""
 	}
 	return exact(v.Float())
@@ -133,10 +144,10 @@ func StabilityRows(d *stability.Document) [][]string {
 			rows = append(rows, row{d.Source.Source, k, at})
 		}
 	}
-	return csvRows(`source key=k.key problem=k.problem step=k.step criterion profile threshold
+	return tableOf(`source key=k.key problem=k.problem step=k.step criterion profile threshold
 		executions=of.executions.# executions_used reached warmup_steps warmup_not_reached time_s
 		full_time_s=of.full_time_s saved mean_s full_mean_s=of.full_mean_s ratio ratio_low ratio_high
-		change_rate same`, true, rows)
+		change_rate same`, rows).Values()
 }
 
 // SimilarityRows are the CSV of a document: the header, then a row for each key.
@@ -155,10 +166,9 @@ func SimilarityRows(d *similarity.Document) [][]string {
 			rows[i].Above, rows[i].Same = &k.Above, k.Same.Verdict
 		}
 	}
-	return csvRows(`source key executions=executions.# left_out=left_out.# compared m1=averages.m1
+	return tableOf(`source key executions=executions.# left_out=left_out.# compared m1=averages.m1
 		m2=averages.m2 m3=averages.m3 m4=averages.m4 m5=averages.m5 above=numbers_above verdict
-		same=same_verdict clusters=same.clusters last_merge=same.last_merge outliers verdict_of_rest`, false,
-		rows)
+		same=same_verdict clusters=same.clusters last_merge=same.last_merge outliers verdict_of_rest`, rows).Values()
 }
 
 // OptimizedRows are the CSV of a document: the header, then a row for each benchmark.
@@ -172,7 +182,7 @@ func OptimizedRows(d *optimize.Document) [][]string {
 	for i := range d.Keys {
 		rows[i] = row{d.Source.Source, d.Unit, &d.Keys[i]}
 	}
-	return csvRows(`source key stable suite_runs=minimal.repetitions.suite_runs
+	return tableOf(`source key stable suite_runs=minimal.repetitions.suite_runs
 		executions=minimal.repetitions.executions iterations=minimal.repetitions.iterations
 		seconds=minimal.repetitions.seconds full_suite_runs=full.repetitions.suite_runs
 		full_executions=full.repetitions.executions full_iterations=full.repetitions.iterations
@@ -180,7 +190,7 @@ func OptimizedRows(d *optimize.Document) [][]string {
 		average=minimal.average low=minimal.low high=minimal.high full_average=full.average
 		full_low=full.low full_high=full.high average_diff low_diff high_diff cv=minimal.cv
 		rmad=minimal.rmad rciw1=minimal.rciw1 rciw2=minimal.rciw2 rciw3=minimal.rciw3 confidence warnings`,
-		true, rows)
+		rows).Values()
 }
 
 // ResultCSV writes the study's Table 2 for programs: a header and a row per key, with
@@ -198,14 +208,14 @@ func ResultCSV(w io.Writer, doc *warmup.Document, facts *Facts) error {
 	for i := range table {
 		rows[i] = row{&table[i], table[i].VariantArm(), doc.Unit, documentWarnings(doc, facts)}
 	}
-	return display.NewCSV(w).WriteAll(csvRows(`benchmark vm variant=variant_arm executions analysed
+	return tableOf(`benchmark vm variant=variant_arm executions analysed
 		classification flat=counts.flat warmup=counts.warmup slowdown=counts.slowdown
 		no_steady_state=counts.no_steady_state steady_iteration_median=steady_iteration.median
 		steady_iteration_p5=steady_iteration.p5 steady_iteration_p95=steady_iteration.p95
 		steady_seconds_median=steady_seconds.median steady_seconds_p5=steady_seconds.p5
 		steady_seconds_p95=steady_seconds.p95 steady_performance=steady_performance.mean
 		steady_performance_low=steady_performance.low steady_performance_high=steady_performance.high unit
-		warnings warnings_of_all level_median=levels.median level_mean=levels.mean`, false, rows))
+		warnings warnings_of_all level_median=levels.median level_mean=levels.mean`, rows).Write(w, CSV)
 }
 
 // codes returns the codes of warnings, each once.
@@ -227,7 +237,7 @@ const jsonFormat = 1
 
 // ResultJSON writes both tables of the study as one object. facts may be nil.
 func ResultJSON(w io.Writer, doc *warmup.Document, facts *Facts) error {
-	return writeJSON(w, struct {
+	return display.WriteJSON(w, struct {
 		Format     int               `json:"format"`
 		Source     warmup.Source     `json:"source"`
 		Parameters warmup.Parameters `json:"parameters"`
@@ -237,11 +247,4 @@ func ResultJSON(w io.Writer, doc *warmup.Document, facts *Facts) error {
 		Warnings   []warmup.Warning  `json:"warnings"`
 	}{jsonFormat, doc.Source, doc.Parameters, doc.Unit, Rows(doc), ClassRows(doc),
 		documentWarnings(doc, facts)})
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	return e.Encode(v)
 }

@@ -37,8 +37,7 @@ func EventsTable(h *history.History) Table {
 			}
 			change = strings.Join(parts, "; ")
 		}
-		t.Rows = append(t.Rows, cells(what, culprits(h, e.First, e.Version, e.Last), keys, change,
-			e.Evidence))
+		t.Add(what, culprits(h, e.First, e.Version, e.Last), keys, change, e.Evidence)
 		if len(e.Differs) > 0 {
 			t.Notes = append(t.Notes, fmt.Sprintf("#%d: %s", i+1, differsText(e.Differs)))
 		}
@@ -62,8 +61,8 @@ func eventsText(w io.Writer, h *history.History, width int) {
 	line(t.Caption, "")
 	for _, row := range t.Rows {
 		fmt.Fprintln(w)
-		line(fmt.Sprintf("%s: %s: %s: %s", row[0].Text, row[1].Text, row[2].Text, row[3].Text), "    ")
-		line("    "+row[4].Text, "    ")
+		line(fmt.Sprintf("%s: %s: %s: %s", row[0], row[1], row[2], row[3]), "    ")
+		line(fmt.Sprintf("    %s", row[4]), "    ")
 	}
 	t = Table{Narrow: width, Notes: t.Notes}
 	fmt.Fprint(w, t.text())
@@ -177,13 +176,12 @@ func HistoryTable(h *history.History, base string) Table {
 		}
 		for j := range k.Changes {
 			c := &k.Changes[j]
-			t.Rows = append(t.Rows, cells(historyKey(k), sizeText(c), levelText(c.Before, base),
-				levelText(c.After, base), culprits(h, c.First, c.Version, c.Last),
-				versionLabel(h, c.Found), would, historyNote(h, k, c, base)))
+			t.Add(historyKey(k), sizeText(c), levelText(c.Before, base), levelText(c.After, base),
+				culprits(h, c.First, c.Version, c.Last), versionLabel(h, c.Found), would,
+				historyNote(h, k, c, base))
 		}
 		if len(k.Changes) == 0 {
-			t.Rows = append(t.Rows, cells(historyKey(k), "none", lastLevel(k, base), "", "", "", would,
-				historyNote(h, k, nil, base)))
+			t.Add(historyKey(k), "none", lastLevel(k, base), "", "", "", would, historyNote(h, k, nil, base))
 		}
 	}
 	t.Notes = historyNotes(h)
@@ -203,14 +201,6 @@ func twoDigits(v float64) string {
 func sizeText(c *history.Change) string {
 	bound := func(v float64) string { return strings.TrimSuffix(signed(v, twoDigits), " %") }
 	return fmt.Sprintf("%s (%s, %s)", signed(c.Ratio, twoDigits), bound(c.Low), bound(c.High))
-}
-
-func cells(texts ...string) []Cell {
-	row := make([]Cell, len(texts))
-	for i, text := range texts {
-		row[i].Text = text
-	}
-	return row
 }
 
 func historyKey(k *history.KeyHistory) string {
@@ -359,7 +349,7 @@ func HistoryCSV(w io.Writer, h *history.History) error {
 			rows = append(rows, one)
 		}
 	}
-	return display.NewCSV(w).WriteAll(csvRows(`key machine version=label executions value low high
+	return tableOf(`key machine version=label executions value low high
 		change_ratio=c.ratio change_low=c.low change_high=c.high culprit_first=c.culprit_first
-		culprit_last=c.culprit_last found=c.found_with muted=c.muted`, false, rows))
+		culprit_last=c.culprit_last found=c.found_with muted=c.muted`, rows).Write(w, CSV)
 }

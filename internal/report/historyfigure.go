@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/BurntSushi/toml"
 	"gonum.org/v1/plot/vg"
@@ -248,7 +247,7 @@ func WriteHistory(w io.Writer, h *history.History, v HistoryView) error {
 	case "csv":
 		return HistoryCSV(w, h)
 	case "json":
-		return writeJSON(w, h) // the document of docs/output.md
+		return display.WriteJSON(w, h) // the document of docs/output.md
 	case "html":
 		return HistoryPage(w, h, unit, display.Version())
 	case "svg", "pdf", "png":
@@ -288,7 +287,7 @@ func WriteHistory(w io.Writer, h *history.History, v HistoryView) error {
 // WriteInjected writes how often a slowdown would have been found, as JSON or as a table.
 func WriteInjected(w io.Writer, r *history.Injected, format string) error {
 	if format == "json" {
-		return writeJSON(w, r)
+		return display.WriteJSON(w, r)
 	}
 	t := Table{Columns: []Head{"within", ">found", ">places"}}
 	found := "in no key were enough versions measured to try it"
@@ -298,7 +297,7 @@ func WriteInjected(w io.Writer, r *history.Injected, format string) error {
 			share = fmt.Sprintf("%.0f%%", 100*x.Found)
 			found = fmt.Sprintf("found within %d versions in %.0f%% of the places", x.Versions, 100*x.Found)
 		}
-		t.Rows = append(t.Rows, cells(display.Count(x.Versions, "version"), share, strconv.Itoa(x.Places)))
+		t.Add(display.Count(x.Versions, "version"), share, x.Places)
 	}
 	t.Caption = fmt.Sprintf("A slowdown of %.3g%% of one key would have been %s (%s)", 100*r.Size, found,
 		display.Count(r.Keys, "key"))

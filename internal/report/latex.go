@@ -36,7 +36,7 @@ func (t *Table) latex() string {
 	for _, row := range t.Rows {
 		cells := make([]string, len(row))
 		for i, c := range row {
-			cells[i] = c.latex()
+			cells[i] = latexCell(c)
 		}
 		b.WriteString(strings.Join(cells, " & ") + " \\\\\n")
 	}
@@ -53,14 +53,14 @@ func (t *Table) latex() string {
 	return b.String()
 }
 
-func (c Cell) latex() string {
-	switch {
-	case c.Class != nil:
-		return c.Class(latexSymbol)
-	case c.Histogram != nil:
-		return c.Histogram.latex()
+func latexCell(c Cell) string {
+	switch c := c.(type) {
+	case Signs:
+		return c(latexSymbol)
+	case *Thumbnail:
+		return c.latex()
 	}
-	return latexText(c.Text)
+	return latexText(plainText(c))
 }
 
 // latexText escapes text and converts the signs that tables use.
@@ -71,6 +71,9 @@ func latexText(s string) string {
 
 // latex draws the thumbnail with the package sparklines.
 func (h *Thumbnail) latex() string {
+	if h == nil {
+		return ""
+	}
 	most := slices.Max(h.Counts[:])
 	var b strings.Builder
 	b.WriteString(`\begin{sparkline}{7}`)

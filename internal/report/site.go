@@ -283,7 +283,7 @@ func svgPart(d Drawing) (template.HTML, error) {
 // more.
 func writePage(w io.Writer, name string, more template.FuncMap, data any) error {
 	page, err := template.New("").Funcs(template.FuncMap{
-		"clean": display.PlainLine, "breaks": breaks,
+		"clean": display.PlainLine, "breaks": breaks, "cell": plainText,
 		"style":  func() template.CSS { return template.CSS(Style()) },
 		"script": func() template.JS { return template.JS(Script()) },
 	}).Funcs(more).ParseFS(assets, "assets/"+name)

@@ -7,6 +7,7 @@ import (
 
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/classify"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 	"krund/internal/display"
 )
@@ -27,7 +28,7 @@ const (
 // Formats lists all formats.
 var Formats = []Format{Text, Markdown, HTML, LaTeX, CSV, JSON}
 
-// Table is the common input of the formats for readers.
+// Table is what every table is written from.
 type Table struct {
 	First   string   // sentences before the caption, with a space at the end; "": none
 	Answers []string // what the table says, in sentences without periods
@@ -36,6 +37,7 @@ type Table struct {
 	Label   string // of LaTeX
 	Columns []Head
 	Rows    [][]Cell
+	Missing string   // what the text has in the place of a nil
 	Notes   []string // notes below: what weakens the results, and what signs mean
 	Shown   int      // notes of the text, which counts the others; 0: all
 }
@@ -49,23 +51,50 @@ func (c Head) Name() string { return strings.TrimPrefix(string(c), ">") }
 // Right reports whether the column is flush right.
 func (c Head) Right() bool { return strings.HasPrefix(string(c), ">") }
 
-// Cell is text, or a list of classes, or a thumbnail.
-type Cell struct {
-	Text      string
-	Code      bool                                                // Text is a command
-	Class     func(symbol func(classify.PairClass) string) string // nil: Text
-	Histogram *Thumbnail
+// Cell is a value of a table: a text, a number, a [Quantity], a [Code], a [Signs], a *[Thumbnail];
+// nil if there is none. Each format writes it in its own way.
+type Cell any
+
+// Quantity is a measured value. For people it has the digits and the prefix of its unit, for
+// programs all digits.
+type Quantity struct {
+	Value float64
+	Unit  string // dataset.Seconds, dataset.Nanoseconds, "cycles", ...
 }
 
-// plainText returns the cell as text.
-func (c Cell) plainText() string {
-	switch {
-	case c.Class != nil:
-		return c.Class(plain)
-	case c.Histogram != nil:
-		return c.Histogram.Text()
+// Code is a command.
+type Code string
+
+// Signs is a text that contains the signs of classes.
+type Signs func(symbol func(classify.PairClass) string) string
+
+// Time is a cell of nanoseconds; nil is none.
+func Time[T int64 | float64](ns *T) Cell {
+	if ns == nil {
+		return nil
 	}
-	return display.PlainLine(c.Text)
+	return Quantity{float64(*ns), dataset.Nanoseconds}
+}
+
+// Add adds a row.
+func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
+
+// plainText returns a cell as text.
+func plainText(c Cell) string {
+	switch c := c.(type) {
+	case nil:
+		return ""
+	case Signs:
+		return c(plain)
+	case *Thumbnail:
+		return c.Text()
+	case Quantity:
+		if c.Unit == dataset.Nanoseconds {
+			return display.Nanoseconds(c.Value)
+		}
+		return display.UnitOf(c.Unit).Value(c.Value)
+	}
+	return display.PlainLine(fmt.Sprint(c))
 }
 
 // ResultTable is the study's Table 2 of a document, with the medians and means of the executions'
@@ -82,14 +111,9 @@ func ResultTable(doc *warmup.Document, facts *Facts) Table {
 		},
 	}
 	for _, r := range Rows(doc) {
-		t.Rows = append(t.Rows, []Cell{
-			{Text: r.Benchmark}, {Text: r.VM}, {Text: r.VariantArm()}, {Text: r.ExecutionsText()},
-			{Class: r.ClassText},
-			{Text: r.StartText()}, {Histogram: r.IterationHistogram},
-			{Text: r.StartTimeText()},
-			{Text: performanceText(r.SteadyPerformance, unit)},
-			{Histogram: r.PerformanceHistogram}, {Text: r.MedianText(unit)}, {Text: r.MeanText(unit)},
-		})
+		t.Add(r.Benchmark, r.VM, r.VariantArm(), r.ExecutionsText(), Signs(r.ClassText), r.StartText(),
+			r.IterationHistogram, r.StartTimeText(), performanceText(r.SteadyPerformance, unit),
+			r.PerformanceHistogram, r.MedianText(unit), r.MeanText(unit))
 	}
 	for _, w := range facts.Warnings() {
 		t.Notes = append(t.Notes, w.Text)
@@ -106,20 +130,17 @@ func ShareTable(doc *warmup.Document) Table {
 	}
 	pairs, executions := classified(doc)
 	for _, s := range ClassRows(doc) {
-		row := []Cell{
-			{Class: func(symbol func(classify.PairClass) string) string { return symbol(s.Class) }},
-			{Text: string(s.Class)}, {Text: fmt.Sprint(s.Pairs)}, {Text: percent(s.Pairs, pairs)}, {}, {},
-		}
+		sign := Signs(func(symbol func(classify.PairClass) string) string { return symbol(s.Class) })
+		row := []Cell{sign, string(s.Class), s.Pairs, percent(s.Pairs, pairs), nil, nil}
 		if s.Executions != nil {
-			row[4], row[5] = Cell{Text: fmt.Sprint(*s.Executions)}, Cell{Text: percent(*s.Executions,
-				executions)}
+			row[4], row[5] = *s.Executions, percent(*s.Executions, executions)
 		}
-		t.Rows = append(t.Rows, row)
+		t.Add(row...)
 	}
 	return t
 }
 
-// Write writes the table in a format for readers: Text, Markdown, HTML, LaTeX.
+// Write writes the table. CSV has its columns and rows alone.
 func (t *Table) Write(w io.Writer, f Format) error {
 	var text string
 	switch f {
@@ -131,6 +152,8 @@ func (t *Table) Write(w io.Writer, f Format) error {
 		text = t.html()
 	case LaTeX:
 		text = t.latex()
+	case CSV:
+		return display.NewCSV(w).WriteAll(t.Values())
 	default:
 		return fmt.Errorf("a table cannot be written as %s", f)
 	}
@@ -138,35 +161,39 @@ func (t *Table) Write(w io.Writer, f Format) error {
 	return err
 }
 
-// widest is the number of characters of a cell in a table of text; longer ones lose their middle.
-const widest = 60
-
-func (t *Table) text() string {
-	most := widest
-	if t.Narrow > 0 {
-		most = t.Narrow / 2
-	}
-	var columns []string
-	rows := make([][]string, len(t.Rows))
+// texts returns the columns and rows of the text. On a terminal, a cell that is longer than half of
+// a line loses its middle, unless it is in the last column, which may be a sentence; and an empty
+// column, which would be a table of its own below, is left out.
+func (t *Table) texts() (columns []string, rows [][]string) {
+	rows = make([][]string, len(t.Rows))
 	for i, c := range t.Columns {
-		empty := t.Narrow > 0 && len(columns) > 0 // such a column would be a table of its own below
-		for _, row := range t.Rows {
-			empty = empty && (i >= len(row) || row[i].plainText() == "")
+		cells, empty := make([]string, len(t.Rows)), t.Narrow > 0 && i > 0
+		for k, row := range t.Rows {
+			switch {
+			case i >= len(row):
+			case row[i] == nil:
+				cells[k] = t.Missing
+			default:
+				cells[k] = plainText(row[i])
+			}
+			if t.Narrow > 0 && i < len(t.Columns)-1 {
+				cells[k] = display.Middle(cells[k], t.Narrow/2)
+			}
+			empty = empty && cells[k] == ""
 		}
 		if empty {
 			continue
 		}
 		columns = append(columns, string(c))
-		for k, row := range t.Rows {
-			if i < len(row) {
-				text := row[i].plainText()
-				if i < len(t.Columns)-1 || t.Narrow == 0 { // the last may be a sentence
-					text = display.Middle(text, most)
-				}
-				rows[k] = append(rows[k], text)
-			}
+		for k := range rows {
+			rows[k] = append(rows[k], cells[k])
 		}
 	}
+	return columns, rows
+}
+
+func (t *Table) text() string {
+	columns, rows := t.texts()
 	var b strings.Builder
 	line := func(text, indent string) {
 		fmt.Fprintln(&b, display.Wrap(display.PlainLine(text), t.Narrow, indent))
@@ -225,12 +252,12 @@ func (t *Table) markdown() string {
 	b.WriteString("|\n" + under + "|\n")
 	for _, row := range t.Rows {
 		for _, c := range row {
-			text := escapeMarkdown(c.plainText())
-			switch {
-			case c.Class != nil:
-				text = escapeMarkdown(c.Class(unicodeSymbol))
-			case c.Code:
-				text = "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(c.plainText()) + "`"
+			text := escapeMarkdown(plainText(c))
+			switch c := c.(type) {
+			case Signs:
+				text = escapeMarkdown(c(unicodeSymbol))
+			case Code:
+				text = "`" + strings.NewReplacer("|", `\|`, "`", "'").Replace(plainText(c)) + "`"
 			}
 			b.WriteString("| " + text + " ")
 		}
@@ -256,12 +283,12 @@ func (t *Table) html() string {
 	for _, row := range t.Rows {
 		b.WriteString("<tr>")
 		for i, c := range row {
-			open, text := "<td>", escapeXML(c.Text)
-			switch {
-			case c.Class != nil:
-				text = escapeXML(c.Class(unicodeSymbol))
-			case c.Histogram != nil:
-				text = string(htmlThumbnail(c.Histogram, "Number", Number))
+			open, text := "<td>", escapeXML(plainText(c))
+			switch c := c.(type) {
+			case Signs:
+				text = escapeXML(c(unicodeSymbol))
+			case *Thumbnail:
+				text = string(htmlThumbnail(c, "Number", Number))
 			}
 			if t.Columns[i].Right() {
 				open = `<td style="text-align:right">`

@@ -322,15 +322,14 @@ func Markdown(w io.Writer, answer trial.Answer) error {
 		if !math.IsNaN(float64(r.SD)) {
 			mean += " ± " + number(r.SD)
 		}
-		row := []report.Cell{{Text: r.Text, Code: true}, {Text: mean}, {Text: number(r.Min)},
-			{Text: number(r.Max)}, {Text: relative[r.Name]}, {Text: series(r)}}
 		switch {
 		case r.TooShort:
-			row = []report.Cell{row[0], {Text: "too short to tell"}, {}, {}, {}, {}}
+			t.Add(report.Code(r.Text), "too short to tell", nil, nil, nil, nil)
 		case len(r.Times) == 0:
-			row = []report.Cell{row[0], {Text: "failed"}, {}, {}, {}, {}}
+			t.Add(report.Code(r.Text), "failed", nil, nil, nil, nil)
+		default:
+			t.Add(report.Code(r.Text), mean, number(r.Min), number(r.Max), relative[r.Name], series(r))
 		}
-		t.Rows = append(t.Rows, row)
 	}
 	return t.Write(w, report.Markdown)
 }

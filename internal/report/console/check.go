@@ -15,6 +15,7 @@ import (
 	"krund/internal/machine/host"
 	"krund/internal/machine/noise"
 	"krund/internal/reading/integrity"
+	"krund/internal/report"
 )
 
 // Integrity prints what was found in a directory.
@@ -50,16 +51,16 @@ func (out *Console) Proof(before, proof []setting.Finding) {
 	if len(before) == 0 {
 		return
 	}
-	rows := make([][]string, 0, len(before))
+	t := report.Table{Columns: []report.Head{"measured", "before", "with the settings", "wanted", "status"}}
 	for _, b := range before {
-		row := []string{b.Name, b.Found, "-", b.Wanted, "-"}
+		row := []report.Cell{b.Name, b.Found, nil, b.Wanted, nil}
 		if i := slices.IndexFunc(proof, func(f setting.Finding) bool { return f.Name == b.Name }); i >= 0 {
-			row[2], row[3], row[4] = proof[i].Found, proof[i].Wanted, string(proof[i].Status)
+			row = []report.Cell{b.Name, b.Found, proof[i].Found, proof[i].Wanted, proof[i].Status}
 		}
-		rows = append(rows, row)
+		t.Add(row...)
 	}
 	out.print("\nMeasured while the processors were busy:\n\n")
-	display.Table(out.w, []string{"measured", "before", "with the settings", "wanted", "status"}, rows)
+	out.table(t)
 	for _, f := range proof {
 		if f.Status != setting.StatusOK {
 			out.print("%s: %s; %s\n", display.Terminal(f.Name), display.Terminal(f.Why),
@@ -80,14 +81,14 @@ func (out *Console) Certificate(c noise.Certificate) {
 	out.print("\nGaps of at least %s in a loop at nice %d that only reads the clock, for %s\n",
 		display.Nanoseconds(float64(c.Plain.Census.ThresholdNS)), c.Plain.Census.Nice,
 		display.Seconds(c.Plain.Census.Seconds))
-	var rows [][]string
+	t := report.Table{Columns: []report.Head{"settings", ">CPU", ">lost", ">gaps/s", ">longest", ">every",
+		"what ran there meanwhile"}}
 	for _, half := range halves(c) {
 		for _, cpu := range half.Census.CPUs {
-			rows = append(rows, append([]string{half.name}, censusRow(cpu)...))
+			t.Add(slices.Insert(censusRow(cpu), 0, report.Cell(half.name))...)
 		}
 	}
-	out.printColumns(c, []string{"settings", ">CPU", ">lost", ">gaps/s", ">longest", ">every",
-		"what ran there meanwhile"}, rows)
+	out.settingsTable(c, t)
 	out.printFloor(c)
 }
 
@@ -105,25 +106,25 @@ func halves(c noise.Certificate) []half {
 	return list
 }
 
-// printColumns prints a table, without the column of the settings if there is only one half.
-func (out *Console) printColumns(c noise.Certificate, columns []string, rows [][]string) {
+// settingsTable prints a table, without the column of the settings if there is only one half.
+func (out *Console) settingsTable(c noise.Certificate, t report.Table) {
 	if c.Controlled == nil {
-		columns = columns[1:]
-		for i := range rows {
-			rows[i] = rows[i][1:]
+		t.Columns = t.Columns[1:]
+		for i := range t.Rows {
+			t.Rows[i] = t.Rows[i][1:]
 		}
 	}
-	display.Table(out.w, columns, rows)
+	out.table(t)
 }
 
 // censusSources is how many sources of a CPU the table names.
 const censusSources = 4
 
-func censusRow(c noise.CPU) []string {
+func censusRow(c noise.CPU) []report.Cell {
 	seconds := float64(c.TimeNS) / float64(time.Second)
-	every := "-"
+	var every report.Cell
 	if c.PeriodNS > 0 {
-		every = display.Nanoseconds(float64(c.PeriodNS))
+		every = report.Time(&c.PeriodNS)
 	}
 	var names []string
 	others, rest := 0, int64(0)
@@ -141,9 +142,8 @@ func censusRow(c noise.CPU) []string {
 	if others > 0 {
 		names = append(names, fmt.Sprintf("%d others %.2g %%", others, 100*float64(rest)/float64(c.TimeNS)))
 	}
-	return []string{fmt.Sprint(c.CPU), fmt.Sprintf("%.3g %%", 100*float64(c.LostNS)/float64(c.TimeNS)),
-		fmt.Sprintf("%.0f", float64(c.Gaps)/seconds), display.Nanoseconds(float64(c.LongestNS)), every,
-		strings.Join(names, "; ")}
+	return []report.Cell{c.CPU, fmt.Sprintf("%.3g %%", 100*float64(c.LostNS)/float64(c.TimeNS)),
+		fmt.Sprintf("%.0f", float64(c.Gaps)/seconds), report.Time(&c.LongestNS), every, strings.Join(names, "; ")}
 }
 
 // bootsText says what reboots add to the floor.
@@ -182,24 +182,23 @@ func (out *Console) printFloor(c noise.Certificate) {
 		"executions\ndiffer by more than `differ` (95 %% interval); strays are far from the others. The rest "+
 		"is the smallest\nchange found with n executions on each side, strays included; in brackets at the "+
 		"upper ends.\n%s.\n", f.Executions, f.Benchmark, f.Iterations, bootsText(c.Boots))
-	columns := []string{"settings", ">mean", ">differ", "strays"}
+	t := report.Table{Columns: []report.Head{"settings", ">mean", ">differ", "strays"}}
 	for _, d := range f.Detectable {
-		columns = append(columns, fmt.Sprintf(">n = %d", d.Executions))
+		t.Columns = append(t.Columns, report.Head(fmt.Sprintf(">n = %d", d.Executions)))
 	}
-	var rows [][]string
 	for _, half := range halves(c) {
 		if half.Floor == nil {
 			continue
 		}
-		row := []string{half.name, display.Nanoseconds(half.Floor.MeanNS),
+		row := []report.Cell{half.name, report.Time(&half.Floor.MeanNS),
 			fmt.Sprintf("%.2g %% (%.2g-%.2g)", 100*half.Floor.Differ, 100*half.Floor.DifferLow,
 				100*half.Floor.DifferHigh), straysText(half.Floor)}
 		for _, d := range half.Floor.Detectable {
 			row = append(row, fmt.Sprintf("%.2g %% (%.2g)", d.Percent, d.High))
 		}
-		rows = append(rows, row)
+		t.Add(row...)
 	}
-	out.printColumns(c, columns, rows)
+	out.settingsTable(c, t)
 	if e := c.Effect; e != nil {
 		out.print("\nWith the settings applied %s takes %.4f of the time, 95 %% interval %.4f to %.4f (%d "+
 			"pairs of blocks).\n", f.Benchmark, e.Ratio, e.Low, e.High, e.Pairs)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/directory"
 	"krund/internal/reading/summary"
+	"krund/internal/report"
 )
 
 // Plan writes what an experiment would run, with the first slots; limit is their number.
@@ -104,12 +104,11 @@ func executionsText(keys []summary.PlanKey) string {
 }
 
 func (out *Console) planKeys(keys []summary.PlanKey) {
-	var rows [][]string
+	t := report.Table{Columns: []report.Head{"key", ">executions", ">iterations", ">parameter", ">mean wall"}}
 	for _, k := range keys {
-		rows = append(rows, []string{k.Key, strconv.Itoa(k.Executions), strconv.Itoa(k.Iterations),
-			strconv.Itoa(k.Parameter), known(k.MeanWallNS, nanoseconds, "-")})
+		t.Add(k.Key, k.Executions, k.Iterations, k.Parameter, report.Time(k.MeanWallNS))
 	}
-	display.Table(out.w, []string{"key", ">executions", ">iterations", ">parameter", ">mean wall"}, rows)
+	out.table(t)
 }
 
 // boundsText writes the least and the most that is left of an experiment.

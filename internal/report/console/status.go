@@ -10,6 +10,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/stop"
 	"krund/internal/reading/summary"
+	"krund/internal/report"
 )
 
 // Status writes a status for people, with a row for each key if keys. now is the time at which it
@@ -110,17 +111,14 @@ func (out *Console) printTrouble(st summary.Status) {
 }
 
 func (out *Console) keys(keys []summary.KeyStatus) {
-	rows := make([][]string, 0, len(keys))
+	t := report.Table{Columns: []report.Head{"key", ">planned", ">completed", ">error", ">timeout", ">skipped",
+		">left", ">attempts", ">mean wall"}}
 	for _, k := range keys {
-		row, s := []string{k.Key}, k.Slots
-		for _, n := range []int{s.Total, s.Completed, s.Error, s.Timeout, s.Skipped,
-			s.Outstanding + s.Running, k.Attempts} {
-			row = append(row, strconv.Itoa(n))
-		}
-		rows = append(rows, append(row, known(k.MeanWallNS, nanoseconds, "-")))
+		s := k.Slots
+		t.Add(k.Key, s.Total, s.Completed, s.Error, s.Timeout, s.Skipped, s.Outstanding+s.Running, k.Attempts,
+			report.Time(k.MeanWallNS))
 	}
-	display.NarrowTable(out.w, out.width, 1, []string{"key", ">planned", ">completed", ">error", ">timeout",
-		">skipped", ">left", ">attempts", ">mean wall"}, rows)
+	out.table(t)
 }
 
 // runningText says how far the running execution is.

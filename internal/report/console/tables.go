@@ -9,29 +9,35 @@ import (
 	"krund/internal/display"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/summary"
+	"krund/internal/report"
 )
+
+// table writes a table, fit for the terminal.
+func (out *Console) table(t report.Table) {
+	t.Narrow, t.Missing = out.width, "-"
+	_ = t.Write(out.w, report.Text) // the buffer behind it keeps write errors
+}
 
 // Summary prints a row per key. Columns that no key has are left out, such as the daemon's in
 // files of other tools.
 func (out *Console) Summary(rows []summary.Row) {
-	columns := []string{
+	t := report.Table{Columns: []report.Head{
 		"key", ">done", ">error", ">timeout", ">rerun", ">iterations", ">min", ">median", ">mean", ">p95",
 		">init", ">first", ">process", ">daemon", ">wakes", ">kernel",
-	}
+	}}
 	const always = 10 // columns
-	table := make([][]string, len(rows))
 	for i := range rows {
-		table[i] = summaryCells(&rows[i])
+		t.Rows = append(t.Rows, summaryCells(&rows[i]))
 	}
-	for c := len(columns) - 1; c >= always && len(rows) > 0; c-- {
-		if !slices.ContainsFunc(table, func(cells []string) bool { return cells[c] != "-" }) {
-			columns = slices.Delete(columns, c, c+1)
-			for i := range table {
-				table[i] = slices.Delete(table[i], c, c+1)
+	for c := len(t.Columns) - 1; c >= always && len(rows) > 0; c-- {
+		if !slices.ContainsFunc(t.Rows, func(row []report.Cell) bool { return row[c] != nil }) {
+			t.Columns = slices.Delete(t.Columns, c, c+1)
+			for i := range t.Rows {
+				t.Rows[i] = slices.Delete(t.Rows[i], c, c+1)
 			}
 		}
 	}
-	display.NarrowTable(out.w, out.width, 1, columns, table)
+	out.table(t)
 	for _, r := range rows {
 		if r.Groups != "" {
 			out.print("%s\n", out.warning("", r.Name+": "+r.Groups))
@@ -39,56 +45,54 @@ func (out *Console) Summary(rows []summary.Row) {
 	}
 }
 
-func summaryCells(r *summary.Row) []string {
+func summaryCells(r *summary.Row) []report.Cell {
 	iterations := strconv.Itoa(r.IterationsLow)
 	if r.IterationsLow != r.IterationsHigh {
 		iterations += "-" + strconv.Itoa(r.IterationsHigh)
 	}
-	cells := []string{
-		r.Key.String(), fmt.Sprintf("%d/%d", r.Executions, r.Planned), strconv.Itoa(r.Outcomes.Error),
-		strconv.Itoa(r.Outcomes.Timeout), strconv.Itoa(r.Outcomes.Rerun), iterations,
-	}
-	if r.Wall == nil {
-		cells = append(cells, "-", "-", "-", "-")
-	} else {
-		for _, ns := range []float64{r.Wall.Min, r.Wall.Median, r.Wall.Mean, r.Wall.P95} {
-			cells = append(cells, display.UnitOf("s").Value(ns/1e9))
+	row := []report.Cell{r.Key, fmt.Sprintf("%d/%d", r.Executions, r.Planned), r.Outcomes.Error,
+		r.Outcomes.Timeout, r.Outcomes.Rerun, iterations, nil, nil, nil, nil, median(r.Init), median(r.First),
+		median(r.Process), report.Time(r.DaemonCPU), nil, report.Time(r.KernelCPU)}
+	if w := r.Wall; w != nil {
+		for i, ns := range []float64{w.Min, w.Median, w.Mean, w.P95} {
+			row[6+i] = report.Time(&ns)
 		}
 	}
-	cells = append(cells, median(r.Init), median(r.First), median(r.Process))
-	return append(cells, known(r.DaemonCPU, nanoseconds, "-"), known(r.WakeUps, decimal, "-"),
-		known(r.KernelCPU, nanoseconds, "-"))
+	if r.WakeUps != nil {
+		row[14] = *r.WakeUps
+	}
+	return row
 }
 
-func median(s *summary.Spread) string {
-	return known(s, func(s summary.Spread) string { return display.Nanoseconds(s.Median) }, "-")
+func median(s *summary.Spread) report.Cell {
+	if s == nil {
+		return nil
+	}
+	return report.Time(&s.Median)
 }
 
 // Startup writes how long VMs or keys take to start, with intervals of this confidence.
 func (out *Console) Startup(doc summary.Startup) {
-	interval := strconv.FormatFloat(100*doc.Confidence, 'f', -1, 64) + "% interval"
-	table := make([][]string, 0, len(doc.Rows))
+	interval := report.Head(">" + strconv.FormatFloat(100*doc.Confidence, 'f', -1, 64) + "% interval")
+	t := report.Table{Columns: []report.Head{report.Head(doc.By), ">executions", ">runner", interval, ">first",
+		interval}}
 	for _, r := range doc.Rows {
-		stamped := 0
+		row := []report.Cell{r.Name, fmt.Sprintf("0/%d", r.Executions), nil, nil, nil, nil}
 		if r.First != nil {
-			stamped = r.First.Executions
+			row[1] = fmt.Sprintf("%d/%d", r.First.Executions, r.Executions)
 		}
-		cells := []string{r.Name, fmt.Sprintf("%d/%d", stamped, r.Executions)}
-		for _, t := range []*summary.StartupTime{r.Init, r.First} {
-			if t == nil {
-				cells = append(cells, "-", "-")
+		for i, s := range []*summary.StartupTime{r.Init, r.First} {
+			if s == nil {
 				continue
 			}
-			bounds := "-"
-			if t.Low != nil && t.High != nil {
-				bounds = display.Nanoseconds(*t.Low) + " - " + display.Nanoseconds(*t.High)
+			row[2+2*i] = report.Time(&s.Mean)
+			if s.Low != nil && s.High != nil {
+				row[3+2*i] = display.Nanoseconds(*s.Low) + " - " + display.Nanoseconds(*s.High)
 			}
-			cells = append(cells, display.Nanoseconds(t.Mean), bounds)
 		}
-		table = append(table, cells)
+		t.Add(row...)
 	}
-	display.NarrowTable(out.w, out.width, 1,
-		[]string{string(doc.By), ">executions", ">runner", ">" + interval, ">first", ">" + interval}, table)
+	out.table(t)
 }
 
 // mostViolating is the number of violating records that are explained; JSON has all.
@@ -107,16 +111,13 @@ func (out *Console) Counters(d *summary.Counters) {
 	out.print("%d of %s that could be judged violate: APERF/MPERF not within 1 +- %v times the\n"+
 		"expected ratio, on cores with at least %s in APERF/s\n\n", violating,
 		display.Count(judged, "record"), d.Tolerance, threshold)
-	table := make([][]string, 0, len(d.Keys))
+	t := report.Table{Columns: []report.Head{"key", ">judged", ">violating", ">iterations", ">throttled",
+		">turbo", ">lowest", ">highest"}}
 	for _, k := range d.Keys {
-		table = append(table, []string{
-			k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), strconv.Itoa(k.Violating),
-			strconv.Itoa(k.Iterations), strconv.Itoa(k.Throttled), strconv.Itoa(k.Turbo),
-			ratioText(k.Lowest), ratioText(k.Highest),
-		})
+		t.Add(k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), k.Violating, k.Iterations, k.Throttled, k.Turbo,
+			ratioText(k.Lowest), ratioText(k.Highest))
 	}
-	display.NarrowTable(out.w, out.width, 1, []string{"key", ">judged", ">violating", ">iterations",
-		">throttled", ">turbo", ">lowest", ">highest"}, table)
+	out.table(t)
 	if len(d.Violating) > 0 {
 		out.print("\n")
 	}
