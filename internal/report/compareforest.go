@@ -36,10 +36,7 @@ var verdictMarks = map[compare.Verdict]Mark{compare.Worse: WorseMark, compare.Be
 // compareForest draws the ratio after/before of each key with its interval, the smallest change
 // that could have been found as a wide gray line, and the interval of the null arm as a band.
 func compareForest(r *compare.Result) *Forest {
-	one := 1.0
-	f := &Forest{Axis: "change of the steady state", Log: true, Line: &one, Tick: ratioTick}
-	changes := ByVerdict(r)
-	f.Title = compareTitle(r)
+	f, changes := &Forest{Title: compareTitle(r)}, ByVerdict(r)
 	if len(changes) > mostForestRows {
 		f.Title += fmt.Sprintf(", %d of %d keys", mostForestRows, len(changes))
 		changes = changes[:mostForestRows]

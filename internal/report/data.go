@@ -79,7 +79,7 @@ func (v *executionView) data(unit display.Unit) map[string]any {
 	return map[string]any{"number": v.Number, "label": v.Label, "more": v.HasMore, "unit": axis.Name(),
 		"factor": axis.Scale(1), "values": reals(r.Values), "outliers": list(r.Outliers),
 		"common": list(r.Common), "changes": list(r.Changes), "means": means, "moves": moves,
-		"inset": reals{float64(r.Inset), r.InsetLeft, r.InsetTop}, "full": reals{r.Full.Low, r.Full.High},
+		"inset": reals{float64(r.Inset), insetLeft, insetTop}, "full": reals{r.Full.Low, r.Full.High},
 		"zoom": reals{r.Zoom.Low, r.Zoom.High}, "events": events}
 }
 

@@ -201,73 +201,39 @@ func explainExecution(line func(string, ...any), x *explain.ExecutionFindings) {
 	}
 }
 
-// whyView is the explanation of a key on its page.
-type whyView struct {
-	Key        *explain.Key
-	Statements []whyStatement
-	Candidates []whyCandidate // those established, then the best of the others
-	Left       []string       // "3 of 40 outliers"
-	Steady     []whySteady
-	Warned     int // executions whose steady state and VM disagree
-}
-
-type whyStatement struct{ Text, Evidence string }
-
+// whyCandidate is a row of the page's table of candidates.
 type whyCandidate struct {
 	*explain.Candidate
-	Source      string
-	Established string // "✓ yes", "no" or "in the same bursts"
+	Established string
 }
 
-type whySteady struct {
-	Number   int
-	Text     string
-	Warnings []string
-}
-
-// why returns the explanation of a key; nil if there is none, or nothing to explain it with.
-func (in *Material) why(pair int) *whyView {
-	k := in.explained(pair)
-	if k == nil || len(k.Sources) == 0 {
-		return nil
-	}
-	w := &whyView{Key: k, Left: []string{leftText(k.Outliers, "outlier"),
-		leftText(k.Changepoints, "changepoint")}}
-	add := func(c *explain.Candidate, established string) {
-		source := c.Source
-		if c.Name != "" {
-			source += " `" + boundedName(c.Name) + "`"
-		}
-		w.Candidates = append(w.Candidates, whyCandidate{c, source, established})
-	}
+// whyCandidates are those that are established, then the best of the others.
+func whyCandidates(k *explain.Key) (list []whyCandidate) {
 	for i := range k.Statements {
-		s := &k.Statements[i]
-		w.Statements = append(w.Statements, whyStatement{boundedText(s.Text),
-			boundedText(evidenceText(&s.Candidate, k.Tested, s.With))})
-		if s.SameBursts {
-			add(&s.Candidate, "in the same bursts")
-		} else {
-			add(&s.Candidate, "✓ yes")
+		established := "✓ yes"
+		if k.Statements[i].SameBursts {
+			established = "in the same bursts"
 		}
+		list = append(list, whyCandidate{&k.Statements[i].Candidate, established})
 	}
 	for i := range k.Candidates {
-		add(&k.Candidates[i], "no")
+		list = append(list, whyCandidate{&k.Candidates[i], "no"})
 	}
-	for i := range k.Executions {
-		x := &k.Executions[i]
-		s := whySteady{Number: x.Number, Text: boundedText(x.Steady.Text)}
-		for _, warning := range x.Steady.Warnings {
-			s.Warnings = append(s.Warnings, boundedText(warning))
-		}
-		w.Warned += arith.One(len(s.Warnings) > 0)
-		w.Steady = append(w.Steady, s)
-	}
-	return w
+	return list
 }
 
-// explained returns the explanation of a key; nil if there is none.
+// whyWarned counts the executions whose steady state and VM disagree.
+func whyWarned(k *explain.Key) (n int) {
+	for i := range k.Executions {
+		n += arith.One(len(k.Executions[i].Steady.Warnings) > 0)
+	}
+	return n
+}
+
+// explained returns the explanation of a key; nil if there is none, or nothing to explain it with.
 func (in *Material) explained(pair int) *explain.Key {
-	if in.Explanation == nil || pair >= len(in.Explanation.Keys) {
+	if in.Explanation == nil || pair >= len(in.Explanation.Keys) ||
+		len(in.Explanation.Keys[pair].Sources) == 0 {
 		return nil
 	}
 	return &in.Explanation.Keys[pair]
@@ -275,25 +241,17 @@ func (in *Material) explained(pair int) *explain.Key {
 
 // whyRow is a key in the front page's table of explanations.
 type whyRow struct {
-	Index        int // of the key
-	Row          *Row
-	Outliers     int
-	Changepoints int
-	OutlierShare string // explained: "83%"
-	ChangeShare  string
-	Causes       string
+	*explain.Key
+	Index int // of the key
+	Row   *Row
 }
 
 // whyRows lists the keys that have evidence.
-func (in *Material) whyRows(rows []Row) []whyRow {
-	var list []whyRow
+func (in *Material) whyRows(rows []Row) (list []whyRow) {
 	for i := range rows {
-		k := in.explained(i)
-		if k == nil || len(k.Sources) == 0 {
-			continue
+		if k := in.explained(i); k != nil {
+			list = append(list, whyRow{k, i, &rows[i]})
 		}
-		list = append(list, whyRow{i, &rows[i], k.Outliers.Total, k.Changepoints.Total,
-			shareText(k.Outliers), shareText(k.Changepoints), strings.Join(causesOf(k), ", ")})
 	}
 	return list
 }

@@ -7,17 +7,13 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Forest is a static plot with a line per key: its name, a value with an interval on a common axis,
-// and the value in words. It shows keys side by side, and the effects of a comparison.
+// Forest is a static plot of a comparison, with a line per key: its name, the ratio after/before with
+// an interval on a common logarithmic axis, and the change in words.
 type Forest struct {
 	Title string
-	Axis  string // name of the axis
 	Rows  []ForestRow
-	Span  Span // of the axis, in its values; parts of intervals beyond it are cut off
-	Log   bool
+	Span  Span // of the axis; parts of intervals beyond it are cut off
 	Ticks []float64
-	Tick  func(float64) string
-	Line  *float64 // an upright line through all rows
 
 	narrow bool // for a small screen: names and texts are above their lines
 }
@@ -82,7 +78,7 @@ func (f *Forest) draw(c canvas, top vg.Length, _ int) {
 	size := min(titleSize, fitting(f.Title, f.width()-small)*titleSize/nameSize)
 	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: size})
 	top += titleHeight
-	p := panel{canvas: c, xs: f.scaled(f.Span), ys: Span{0, 1}, size: textSize,
+	p := panel{canvas: c, xs: Span{math.Log(f.Span.Low), math.Log(f.Span.High)}, ys: Span{0, 1}, size: textSize,
 		Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*f.rowHeight())}
 	if f.narrow {
 		p.Rectangle = box(small, narrowUnits-small, top, vg.Length(len(f.Rows))*f.rowHeight())
@@ -91,34 +87,26 @@ func (f *Forest) draw(c canvas, top vg.Length, _ int) {
 		f.band(p, f.Rows[i].Band, top+vg.Length(i+1)*f.rowHeight()-forestRow)
 	}
 	f.axis(p)
-	if f.Line != nil {
-		p.lines(changeInk, p.upright(p.x(f.at(*f.Line))))
-	}
+	p.lines(changeInk, p.upright(p.log(1)))
 	for i := range f.Rows {
 		f.row(p, &f.Rows[i], top+vg.Length(i+1)*f.rowHeight()-forestRow/2)
 	}
 }
 
-func (f *Forest) at(v float64) float64 {
-	if f.Log {
-		return math.Log(v)
-	}
-	return v
-}
-
-func (f *Forest) scaled(s Span) Span { return Span{f.at(s.Low), f.at(s.High)} }
+// log is the place of a ratio on a logarithmic axis.
+func (p panel) log(ratio float64) vg.Length { return p.x(math.Log(ratio)) }
 
 // axis draws the grid and the numbers below it.
 func (f *Forest) axis(p panel) {
 	var grid [][]vg.Point
 	for _, t := range f.Ticks {
-		x := p.x(f.at(t))
+		x := p.log(t)
 		grid = append(grid, p.upright(x))
-		p.below(f.Tick(t), x, numbersBelow, nameSize)
+		p.below(ratioTick(t), x, numbersBelow, nameSize)
 	}
 	p.lines(gridInk, grid...)
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
-	p.axisName(f.Axis)
+	p.axisName("change of the steady state")
 }
 
 func (f *Forest) band(p panel, s *Span, top vg.Length) {
@@ -159,7 +147,7 @@ func (f *Forest) row(p panel, r *ForestRow, y vg.Length) {
 	if !(r.Point >= f.Span.Low && r.Point <= f.Span.High) {
 		return
 	}
-	x := p.x(f.at(r.Point))
+	x := p.log(r.Point)
 	if style.corners == nil {
 		p.circles(style.line, markRadius, []vg.Point{{X: x, Y: y}})
 		return
@@ -173,7 +161,7 @@ func (f *Forest) clip(p panel, s Span) (from, to vg.Length, ok bool) {
 	if !(low <= high) {
 		return 0, 0, false
 	}
-	return p.x(f.at(low)), p.x(f.at(high)), true
+	return p.log(low), p.log(high), true
 }
 
 const markRadius = 4.5

@@ -27,7 +27,7 @@ type pairPage struct {
 	More       int        // other keys that are not among Others
 
 	Stopped *dataset.Stopped // nil: no execution was skipped as not needed
-	Why     *whyView         // nil: there is no evidence
+	Why     *explain.Key     // nil: there is no evidence
 
 	Distribution       string // file in plots/; "": none
 	DistributionHeight float64
@@ -66,7 +66,7 @@ func (s *site) others(not int) (list []otherKey, more int) {
 func (s *site) pair(i int) error {
 	doc := s.in.Document
 	p := pairPage{Material: s.in, Index: i, Name: pageName(i), Pair: &doc.Pairs[i],
-		Row: rowOf(&doc.Pairs[i]), Why: s.in.why(i)}
+		Row: rowOf(&doc.Pairs[i]), Why: s.in.explained(i)}
 	p.Others, p.More = s.others(i)
 	for k := range s.in.Data.Stopped {
 		if stopped := &s.in.Data.Stopped[k]; slices.Contains(stopped.Keys, p.Pair.Key) {
@@ -118,7 +118,7 @@ type executionView struct {
 // there is none.
 func (in *Material) explainedExecution(pair int, a *warmup.Execution) *explain.ExecutionFindings {
 	k := in.explained(pair)
-	if k == nil || len(k.Sources) == 0 || a.Status != warmup.Analysed {
+	if k == nil || a.Status != warmup.Analysed {
 		return nil
 	}
 	for i := range k.Executions {

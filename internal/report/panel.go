@@ -103,7 +103,7 @@ func (p panel) column(c Panel) {
 func (p panel) inset(r *Run) {
 	size := p.Size()
 	box := p
-	box.Min = vg.Point{X: p.Min.X + size.X*vg.Length(r.InsetLeft), Y: p.Min.Y + size.Y*vg.Length(r.InsetTop)}
+	box.Min = vg.Point{X: p.Min.X + size.X*insetLeft, Y: p.Min.Y + size.Y*insetTop}
 	box.Max = vg.Point{X: box.Min.X + size.X*insetWidth, Y: box.Min.Y + size.Y*insetHeight}
 	p.area(paperInk, "", corners(box.Rectangle))
 	p.lines(axisInk, append(corners(box.Rectangle), box.Min))

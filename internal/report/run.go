@@ -24,9 +24,6 @@ type Run struct {
 	// iterations.
 	Inset     int
 	InsetSpan Span
-	// InsetLeft and InsetTop are the position in the main plot where the inset hides the fewest
-	// values: shares of its width and height, from the upper left.
-	InsetLeft, InsetTop float64
 
 	Events []MachineEvent // what krund found out about the machine, with a place on the axis
 	Lanes  []explain.Lane // events of the VM and the kernel
@@ -44,6 +41,8 @@ const (
 	fullMargin      = 0.04
 	insetWidth      = 0.28 // of the main plot
 	insetHeight     = 0.46
+	insetLeft       = 0.985 - insetWidth // from the upper left of the main plot
+	insetTop        = 0.03
 	insetHides      = 0.02 // share of the values it may hide; else the y axis is extended by
 	insetRoom       = 0.95 // of its length
 )
@@ -58,36 +57,18 @@ func NewRun(values []float64, e *warmup.Execution) Run {
 	if len(values) >= smallestInset {
 		r.Inset = insetIterations
 		r.InsetSpan = spanOf(values[:r.Inset], 0, fullMargin)
-		if hidden := r.placeInset(); float64(hidden) > insetHides*float64(len(values)) {
+		if float64(r.hidden()) > insetHides*float64(len(values)) {
 			r.Full.High += (r.Full.High - r.Full.Low) * insetRoom
-			r.placeInset()
 		}
 	}
 	return r
 }
 
-// placeInset returns the position where the inset hides the fewest values, preferring the right to
-// the left and the top to the bottom, and how many it hides.
-func (r *Run) placeInset() int {
-	const gap, places = 0.015, 6
-	fewest := len(r.Values) + 1
-	for _, top := range []float64{2 * gap, 1 - 2*gap - insetHeight} {
-		for k := places; k >= 0; k-- {
-			left := gap + (1-2*gap-insetWidth)*float64(k)/places
-			if n := r.hidden(left, top); n < fewest {
-				fewest, r.InsetLeft, r.InsetTop = n, left, top
-			}
-		}
-	}
-	return fewest
-}
-
-// hidden counts the values behind an inset.
-func (r *Run) hidden(left, top float64) int {
+// hidden counts the values behind the inset.
+func (r *Run) hidden() (count int) {
 	n, height := float64(len(r.Values)), r.Full.High-r.Full.Low
-	count := 0
-	for _, v := range r.Values[int(left*n):int((left+insetWidth)*n)] {
-		if down := (r.Full.High - v) / height; down > top && down < top+insetHeight {
+	for _, v := range r.Values[int(insetLeft*n):int((insetLeft+insetWidth)*n)] {
+		if down := (r.Full.High - v) / height; down > insetTop && down < insetTop+insetHeight {
 			count++
 		}
 	}

@@ -181,12 +181,18 @@ func (s *site) functions() template.FuncMap {
 		"perf": func(p *warmup.Performance) template.HTML {
 			return small(performanceText(p, unit), " ±")
 		},
-		"value":    unit.Value,
-		"seconds":  func(v warmup.Real) string { return secondsUnit.Value(float64(v)) },
-		"slug":     slug,
-		"short":    func(name string) string { return short[name] },
-		"breaks":   breaks,
-		"clause":   firstClause,
+		"value":   unit.Value,
+		"seconds": func(v warmup.Real) string { return secondsUnit.Value(float64(v)) },
+		"slug":    slug,
+		"short":   func(name string) string { return short[name] },
+		"breaks":  breaks,
+		"clause":  firstClause,
+		"evidence": func(k *explain.Key, s explain.Statement) string {
+			return evidenceText(&s.Candidate, k.Tested, s.With)
+		},
+		"candidates": whyCandidates, "warned": whyWarned, "share": shareText, "left": leftText,
+		"causes":  func(k *explain.Key) string { return strings.Join(causesOf(k), ", ") },
+		"bounded": boundedText, "boundedName": boundedName,
 		"arms":     comparisonFile,
 		"arm":      func(p compare.Party) string { return p.Arm },
 		"headline": CompareAnswer,
