@@ -1,11 +1,10 @@
-package display_test
+package display
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"krund/internal/display"
 	"krund/rig/must"
 )
 
@@ -27,6 +26,6 @@ func TestProgram(t *testing.T) {
 		{"", "/nowhere", "krunctl"},
 	} {
 		t.Setenv("PATH", test.path)
-		must.Equal(t, display.Program(test.arg0, "krunctl"), test.want, test.arg0, "in PATH", test.path)
+		must.Equal(t, Program(test.arg0, "krunctl"), test.want, test.arg0, "in PATH", test.path)
 	}
 }
