@@ -29,17 +29,20 @@ func CompareTable(r *compare.Result) Table {
 		Caption: compareCaption(r),
 		Label:   "tab:compare",
 		Narrow:  compareWidth,
-		Columns: []Head{"Key", "Verdict", ">After/before", ">Before", ">Detectable", ">p", "Class"},
 	}
-	if r.NullArm != nil {
-		t.Columns = append(t.Columns, ">Null arm")
-	}
-	t.Columns = append(t.Columns, Head(fmt.Sprintf(">First %d, after/before", r.FirstIterations)))
-	for i := range r.Changes {
-		t.Rows = append(t.Rows, compareRow(r, &r.Changes[i]))
-	}
+	t.changes(r, r.Changes)
 	t.Notes, t.Shown = compareNotes(r)
 	return t
+}
+
+// changes adds a row for each change.
+func (t *Table) changes(r *compare.Result, list []compare.Change) {
+	t.Columns = []Head{"Key", "Verdict", ">Change", ">p", ">Before", ">Detectable", "Class"}
+	for i := range list {
+		c := &list[i]
+		v := newCompareView(r, c)
+		t.Add(c.Key, c.Verdict, v.Change, v.P, v.Before, v.Detectable, classChange(c))
+	}
 }
 
 func compareCaption(r *compare.Result) string {
@@ -48,6 +51,9 @@ func compareCaption(r *compare.Result) string {
 		r.Counts[compare.CannotTell])
 	if n := r.Counts[compare.Changed]; n > 0 {
 		text += fmt.Sprintf(", %d changed otherwise", n)
+	}
+	if null := nullText(r.NullArm); null != "" {
+		text += "; null arm: " + null
 	}
 	return text
 }
@@ -69,27 +75,18 @@ func partyText(p compare.Party) string {
 	return p.Name + "@" + p.Arm
 }
 
-func compareRow(r *compare.Result, c *compare.Change) []Cell {
-	class := Signs(func(symbol func(classify.PairClass) string) string {
+// classChange is the class of a key; what changed by chance alone is in brackets.
+func classChange(c *compare.Change) Signs {
+	return func(symbol func(classify.PairClass) string) string {
 		if c.Before == c.After {
 			return symbolOr(symbol, c.Before)
 		}
 		text := symbolOr(symbol, c.Before) + " to " + symbolOr(symbol, c.After)
-		if c.Class == nil || c.Class.Verdict == compare.CannotTell {
+		if !byClass(c) {
 			return "(" + text + ")"
 		}
 		return text
-	})
-	before, p, detectable := "", "", ""
-	if e := c.Steady; e != nil {
-		before, p, detectable = display.UnitOf(r.Unit).Value(float64(e.Before)), pText(e.Corrected),
-			compare.Percent(float64(e.Detectable))
 	}
-	row := []Cell{c.Key, c.Verdict, steadyText(c), before, detectable, p, class}
-	if r.NullArm != nil {
-		row = append(row, aloneText(c.Null))
-	}
-	return append(row, aloneText(c.FirstTotal))
 }
 
 // steadyText is the effect that decides, with the interval of its verdict.
@@ -153,7 +150,7 @@ func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) stri
 
 // corrections explains how the p-values were corrected.
 var corrections = map[compare.Correction]string{
-	compare.Holm: "the probability of any false verdict or interval after/before in the table is at most " +
+	compare.Holm: "the probability of any false verdict or interval in the table is at most " +
 		"%s (Holm's step-down, intervals with a fixed share)",
 	compare.BH:   "of the changes reported, a share of at most %s is false on average (Benjamini-Hochberg)",
 	compare.None: "the probability of a false verdict is %s for each key, and larger for the table",
@@ -188,12 +185,12 @@ func methodNotes(r *compare.Result) []string {
 	}
 	notes = append(notes,
 		fmt.Sprintf("%s of the steady state and %d of the classes: "+corrections[r.Correction]+
-			"; intervals after/before have a confidence of %s, beside \"same\" that of its test; "+
+			"; intervals have a confidence of %s, beside \"same\" that of its test; "+
 			otherIntervals("analyze", "enough")+"; changes below %s are the same",
 			display.Count(r.TestsSteady, "test"), r.TestsClass, Number(1-r.Confidence), Number(r.Level),
 			compare.Percent(r.Margin)),
 		fmt.Sprintf("compared are %s, each by the mean of the shortest half of its iterations (analyze "+
-			"prints means, which spikes move); after/before is the ratio of their geometric means; "+
+			"prints means, which spikes move); a change is that of their geometric means; "+
 			"detectable: the smallest change that they would show with a probability of %s", by,
 			compare.Percent(r.Power)))
 	if c := r.Calibration; c != nil {

@@ -226,16 +226,9 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	changed := slices.DeleteFunc(ByVerdict(r), func(c compare.Change) bool {
 		return c.Verdict == compare.Same || c.Verdict == compare.CannotTell
 	})
-	short := Table{Columns: []Head{"Verdict", "Key", ">Before", ">Change", ">p", "Class"}}
-	for i := range changed {
-		v := newCompareView(r, &changed[i])
-		row := []Cell{v.Sign + " " + v.Verdict, v.Key, v.Before, v.Change, v.P, nil}
-		if v.Class != nil && v.Class.Significant {
-			row[5] = v.Class.Text
-		}
-		short.Add(row...)
-	}
 	if len(changed) > 0 {
+		var short Table
+		short.changes(r, changed)
 		b.WriteString(short.markdown() + "\n")
 	}
 	table := CompareTable(r)

@@ -72,8 +72,8 @@ func jsonMember(v reflect.Value, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// Values returns the heads and the rows for programs: numbers with all their digits, of warnings the
-// codes, each once. What is not there, or could not be computed, is empty.
+// Values returns the heads and the rows for programs: numbers with all their digits, of warnings
+// the codes, each once. What is not there, or could not be computed, is empty.
 func (t *Table) Values() [][]string {
 	rows := make([][]string, 1, len(t.Rows)+1)
 	for _, c := range t.Columns {

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Forest is a static plot of a comparison, with a line per key: its name, the ratio after/before with
-// an interval on a common logarithmic axis, and the change in words.
+// Forest is a static plot of a comparison, with a line per key: its name, the ratio after/before
+// with an interval on a common logarithmic axis, and the change in words.
 type Forest struct {
 	Title string
 	Rows  []ForestRow
@@ -78,8 +78,8 @@ func (f *Forest) draw(c canvas, top vg.Length, _ int) {
 	size := min(titleSize, fitting(f.Title, f.width()-small)*titleSize/nameSize)
 	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: size})
 	top += titleHeight
-	p := panel{canvas: c, xs: Span{math.Log(f.Span.Low), math.Log(f.Span.High)}, ys: Span{0, 1}, size: textSize,
-		Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*f.rowHeight())}
+	p := panel{canvas: c, xs: Span{math.Log(f.Span.Low), math.Log(f.Span.High)}, ys: Span{0, 1},
+		size: textSize, Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*f.rowHeight())}
 	if f.narrow {
 		p.Rectangle = box(small, narrowUnits-small, top, vg.Length(len(f.Rows))*f.rowHeight())
 	}

@@ -143,7 +143,8 @@ func censusRow(c noise.CPU) []report.Cell {
 		names = append(names, fmt.Sprintf("%d others %.2g %%", others, 100*float64(rest)/float64(c.TimeNS)))
 	}
 	return []report.Cell{c.CPU, fmt.Sprintf("%.3g %%", 100*float64(c.LostNS)/float64(c.TimeNS)),
-		fmt.Sprintf("%.0f", float64(c.Gaps)/seconds), report.Time(&c.LongestNS), every, strings.Join(names, "; ")}
+		fmt.Sprintf("%.0f", float64(c.Gaps)/seconds), report.Time(&c.LongestNS), every,
+		strings.Join(names, "; ")}
 }
 
 // bootsText says what reboots add to the floor.

@@ -111,8 +111,8 @@ func (out *Console) printTrouble(st summary.Status) {
 }
 
 func (out *Console) keys(keys []summary.KeyStatus) {
-	t := report.Table{Columns: []report.Head{"key", ">planned", ">completed", ">error", ">timeout", ">skipped",
-		">left", ">attempts", ">mean wall"}}
+	t := report.Table{Columns: []report.Head{"key", ">planned", ">completed", ">error", ">timeout",
+		">skipped", ">left", ">attempts", ">mean wall"}}
 	for _, k := range keys {
 		s := k.Slots
 		t.Add(k.Key, s.Total, s.Completed, s.Error, s.Timeout, s.Skipped, s.Outstanding+s.Running, k.Attempts,

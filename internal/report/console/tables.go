@@ -74,8 +74,8 @@ func median(s *summary.Spread) report.Cell {
 // Startup writes how long VMs or keys take to start, with intervals of this confidence.
 func (out *Console) Startup(doc summary.Startup) {
 	interval := report.Head(">" + strconv.FormatFloat(100*doc.Confidence, 'f', -1, 64) + "% interval")
-	t := report.Table{Columns: []report.Head{report.Head(doc.By), ">executions", ">runner", interval, ">first",
-		interval}}
+	t := report.Table{Columns: []report.Head{report.Head(doc.By), ">executions", ">runner", interval,
+		">first", interval}}
 	for _, r := range doc.Rows {
 		row := []report.Cell{r.Name, fmt.Sprintf("0/%d", r.Executions), nil, nil, nil, nil}
 		if r.First != nil {
@@ -114,8 +114,8 @@ func (out *Console) Counters(d *summary.Counters) {
 	t := report.Table{Columns: []report.Head{"key", ">judged", ">violating", ">iterations", ">throttled",
 		">turbo", ">lowest", ">highest"}}
 	for _, k := range d.Keys {
-		t.Add(k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), k.Violating, k.Iterations, k.Throttled, k.Turbo,
-			ratioText(k.Lowest), ratioText(k.Highest))
+		t.Add(k.Key, fmt.Sprintf("%d/%d", k.Judged, k.Records), k.Violating, k.Iterations, k.Throttled,
+			k.Turbo, ratioText(k.Lowest), ratioText(k.Highest))
 	}
 	out.table(t)
 	if len(d.Violating) > 0 {
