@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/boot/doctor"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/integrity"
 	"krund/internal/reading/summary"
@@ -112,9 +111,7 @@ func (a *app) checkData(arg string, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	r := integrity.Check(a.fsys, f.Directory,
-		integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()),
-			Settings: doctor.Settings()})
+	r := integrity.Check(f.Directory, o.host)
 	err = a.answer(o.format, r.Document(f.Dir()), func() { a.console().Integrity(f.Dir(), r) })
 	if err == nil && len(r.Problems) > 0 {
 		return errFound

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"krund/internal/boot/doctor"
 	"krund/internal/display"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/integrity"
@@ -55,10 +54,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 		}
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 	}
-	options := integrity.Options{Hosts: []string{o.host}, Name: experiment.ConfigOf(f.Dir()),
-		Settings: doctor.Settings()}
-	done, err := integrity.Mend(f.FS(), f.Directory, integrity.MendOptions{Options: options,
-		Original: experiment.ConfigOf(f.Dir()), DryRun: o.dryRun, Now: a.now()})
+	done, err := integrity.Mend(f.Directory, o.host, o.dryRun, a.now())
 	would := ""
 	if o.dryRun {
 		would = "would have "
@@ -75,7 +71,7 @@ func (a *app) repair(arg string, o repairOptions) error {
 	if o.dryRun {
 		return nil
 	}
-	left := integrity.Check(f.FS(), f.Directory, options).Problems
+	left := integrity.Check(f.Directory, o.host).Problems
 	a.console().Defects("remaining", left)
 	if len(left) > 0 {
 		return errFound

@@ -74,7 +74,7 @@ func TestAnExperimentGrows(t *testing.T) {
 				larger := larger(t, reboot, 7)
 				fsys = run(larger)
 				must.Do(t, audit(fsys, larger, nil))
-				must.Equal(t, problemsOf(t, larger, fsys), "", "problems")
+				must.Equal(t, problemsOf(t, fsys), "", "problems")
 				fresh := crashfs.New("/lab")
 				fresh = must.Get(newSimulated(t).lifetime(larger, fresh, 60, rebooted))(t)
 				got, editions := measuredIn(t, fsys)
@@ -120,7 +120,7 @@ func TestARefusedGrowthChangesNothing(t *testing.T) {
 	s.accept = true
 	must.Get(s.start(large, fsys))(t)
 	s.accept = false
-	must.Equal(t, problemsOf(t, large, fsys), "", "problems")
+	must.Equal(t, problemsOf(t, fsys), "", "problems")
 	larger := larger(t, config.RebootNone, 4)
 	must.Get(s.start(larger, fsys))(t)
 	s.programs[nbodyFile], s.accept = program("third"), true
@@ -129,7 +129,7 @@ func TestARefusedGrowthChangesNothing(t *testing.T) {
 	last := parse(t, strings.Replace(larger.Text, "executions = 4", "executions = 6", 1))
 	must.Get(s.start(last, fsys))(t)
 	must.Do(t, audit(fsys, last, nil))
-	must.Equal(t, problemsOf(t, last, fsys), "", "problems")
+	must.Equal(t, problemsOf(t, fsys), "", "problems")
 	_, editions := measuredIn(t, fsys)
 	// 1 begun, 2 accepted, 3 and 4 grown, 5 accepted, 6 and 7 grown
 	want := map[int]int{1: 4, 3: 5, 4: 3, 6: 3, 7: 3}
@@ -222,7 +222,7 @@ func TestEveryCutWhileItGrows(t *testing.T) {
 // onlyOfACut checks that `krunctl check` finds nothing after a cut but what the cut explains.
 func onlyOfACut(t *testing.T, cfg *config.Config, fsys *crashfs.FS) {
 	t.Helper()
-	for problem := range strings.Lines(problemsOf(t, cfg, fsys)) {
+	for problem := range strings.Lines(problemsOf(t, fsys)) {
 		code, _, _ := strings.Cut(problem, " ")
 		if !slices.Contains([]integrity.Code{integrity.Leftover, integrity.HeaderDamaged,
 			integrity.SlotDamaged}, integrity.Code(code)) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"krund/internal/durable"
 	"krund/internal/durable/crashfs"
@@ -68,12 +69,11 @@ func request(fsys durable.FS) error {
 	return errors.Join(err, s.Close())
 }
 
-func problemsOf(t *testing.T, cfg *config.Config, fsys durable.FS) string {
+func problemsOf(t *testing.T, fsys durable.FS) string {
 	t.Helper()
 	d := must.Get(directory.Open(fsys, dir))(t)
 	var text strings.Builder
-	for _, p := range integrity.Check(fsys, d, integrity.Options{Hosts: []string{"simulated"},
-		Name: cfg.Path}).Problems {
+	for _, p := range integrity.Check(d, "simulated").Problems {
 		if p.Code != integrity.Foreign {
 			text.WriteString(string(p.Code) + " " + p.File + ": " + p.What + "\n")
 		}
@@ -117,7 +117,7 @@ func TestRerunCut(t *testing.T) {
 
 func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS, cut, mendFirst bool) {
 	t.Helper()
-	for problem := range strings.Lines(problemsOf(t, cfg, fsys)) {
+	for problem := range strings.Lines(problemsOf(t, fsys)) {
 		code, _, _ := strings.Cut(problem, " ")
 		if !slices.Contains([]integrity.Code{integrity.RerunUnfinished, integrity.Leftover,
 			integrity.HeaderDamaged, integrity.SlotDamaged}, integrity.Code(code)) {
@@ -125,7 +125,7 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 		}
 	}
 	if mendFirst {
-		mend(t, cfg, fsys)
+		mend(t, fsys)
 	}
 	s := newSimulated(t)
 	s.boot = boot
@@ -139,18 +139,16 @@ func rerunAfterCut(t *testing.T, cfg *config.Config, boot int, fsys *crashfs.FS,
 		}
 		must.Get(fsys.Lstat(dir+"/results/"+file))(t, "the record is lost")
 	}
-	mend(t, cfg, fsys) // a damaged copy of the header
-	problems := problemsOf(t, cfg, fsys) + flags(t, fsys)
+	mend(t, fsys) // a damaged copy of the header
+	problems := problemsOf(t, fsys) + flags(t, fsys)
 	must.Need(t, problems == got, problems)
 }
 
 // mend is `krunctl repair`.
-func mend(t *testing.T, cfg *config.Config, fsys durable.FS) []string {
+func mend(t *testing.T, fsys durable.FS) []string {
 	t.Helper()
 	d := must.Get(directory.Open(fsys, dir))(t)
-	done := must.Get(integrity.Mend(fsys, d, integrity.MendOptions{
-		Options: integrity.Options{Hosts: []string{"simulated"}, Name: cfg.Path}}))(t)
-	return done
+	return must.Get(integrity.Mend(d, "simulated", false, time.Time{}))(t)
 }
 
 // TestRerunSurvivesRebuild: a schedule that is rebuilt from the records, also after a request that
@@ -170,10 +168,10 @@ func TestRerunSurvivesRebuild(t *testing.T) {
 			if err = errors.Join(err, fsys.Remove(d.Schedule())); err != nil {
 				t.Fatal(err)
 			}
-			done := mend(t, cfg, fsys)
+			done := mend(t, fsys)
 			must.Equal(t, flags(t, fsys), "COCO", "slots", "after the repair, want COCO", done)
-			must.Equal(t, problemsOf(t, cfg, fsys), "")
-			again := mend(t, cfg, fsys)
+			must.Equal(t, problemsOf(t, fsys), "")
+			again := mend(t, fsys)
 			must.Be(t, len(again) == 0, "a second repair", again)
 			_, err = fsys.Lstat(dir + "/" + rerun.File)
 			must.Fail(t, err, fs.ErrNotExist, "the request is still there")

@@ -281,7 +281,7 @@ func TestRecordGoneAfterDecision(t *testing.T) {
 			const lost = 2 // of the key that was finished after three
 			name := results.Name{Slot: lost, Attempt: 1}
 			must.Do(t, fsys.Remove(dir+"/results/"+name.String()))
-			mend(t, cfg, fsys)
+			mend(t, fsys)
 			if failure != nil {
 				s.decide = func(durable.FS) func(context.Context, string) ([]byte, error) {
 					return func(context.Context, string) ([]byte, error) { return nil, failure }

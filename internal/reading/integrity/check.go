@@ -8,6 +8,7 @@
 package integrity
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,44 +17,36 @@ import (
 	"strings"
 	"time"
 
+	"krund/internal/boot/doctor"
+	"krund/internal/control"
 	"krund/internal/display"
 	"krund/internal/durable"
 	"krund/internal/execution/identity"
 	"krund/internal/experiment/config"
-	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
 	"krund/internal/experiment/stop"
+	"krund/internal/machine/probe"
+	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
 )
 
-// Options configure a check.
-type Options struct {
-	// Hosts are the machines for which the configuration is tried, in this order, because its plan
-	// may depend on the machine. The machine of the records is always tried first.
-	Hosts []string
-	// Name is the path as which the copy of the configuration is parsed.
-	Name string
-	// Settings are what the configuration's [controls] can name.
-	Settings []setting.Descriptor
-}
+// Check reads everything in the directory f. host is the machine for which the configuration is
+// tried if it does not fit that of the records, because its plan may depend on the machine. The
+// memory that it uses grows with the number of slots that have records, not with their size.
+func Check(f directory.Directory, host string) CheckReport { return examine(f, host).report }
 
-// Check reads everything in the directory f. Its memory use grows with the number of slots that
-// have records, not with the size of the records.
-func Check(fsys durable.FS, f directory.Directory, o Options) CheckReport {
-	return examine(fsys, f, o).report
-}
-
-func examine(fsys durable.FS, f directory.Directory, o Options) *check {
-	c := &check{fsys: fsys, directory: f, options: o,
+func examine(f directory.Directory, host string) *check {
+	c := &check{fsys: f.FS(), directory: f, host: host,
 		report: CheckReport{Outcomes: make(map[results.Outcome]int)},
 		slots:  make(map[int]*history)}
 	c.files()
 	c.reruns()
 	c.decisions()
 	c.editions()
-	c.machineFiles()
+	c.journal()
+	c.fingerprint()
 	c.records()
 	c.openConfig()
 	c.schedule()
@@ -64,7 +57,7 @@ func examine(fsys durable.FS, f directory.Directory, o Options) *check {
 type check struct {
 	fsys      durable.FS
 	directory directory.Directory
-	options   Options
+	host      string
 	report    CheckReport
 
 	slots  map[int]*history // by slot
@@ -328,7 +321,7 @@ func (c *check) openConfig() {
 			copyFix+", or repair with the original NAME.toml beside the directory: `krunctl repair`")
 		return
 	}
-	cfg, err := parseFor(c.options, c.hosts, text, 0)
+	cfg, err := c.parse(text, 0)
 	if err != nil {
 		c.report.problem(ConfigInvalid, configFile, fmt.Sprintf("it is invalid: %v", err), copyFix)
 		return
@@ -336,28 +329,24 @@ func (c *check) openConfig() {
 	c.config = cfg
 }
 
-// parseFor parses the configuration for the first machine for which it plans the given number of
-// slots. If there is none, or slots is 0, it parses it for the first machine.
-func parseFor(o Options, recorded []string, text []byte, slots int) (*config.Config, error) {
-	var first *config.Config
-	var failed error
-	for _, host := range append(append([]string{}, recorded...), o.Hosts...) {
-		cfg, err := config.Stored(o.Name, text, host, o.Settings)
-		if err != nil {
-			failed = err
-			continue
-		}
-		if first == nil {
+// parse parses the configuration for the first machine, of those of the records and host, for which
+// it plans the given number of slots. If there is none, or slots is 0, it is the first machine.
+func (c *check) parse(text []byte, slots int) (first *config.Config, err error) {
+	for _, host := range append(slices.Clone(c.hosts), c.host) {
+		cfg, failed := config.Stored(experiment.ConfigOf(c.directory.Dir()), text, host, doctor.Settings())
+		switch {
+		case failed != nil:
+			err = failed
+		case cfg.Slots() == slots:
+			return cfg, nil
+		case first == nil:
 			first = cfg
 		}
-		if cfg.Slots() == slots {
-			return cfg, nil
-		}
 	}
-	if first == nil {
-		return nil, failed
+	if first != nil {
+		err = nil
 	}
-	return first, nil
+	return first, err
 }
 
 // configs compares the configuration hashes.
@@ -379,5 +368,41 @@ func (c *check) configs() {
 				"another configuration (hash "+hash+")",
 				"move records of other experiments out of the directory")
 		}
+	}
+}
+
+const fingerprintFile = "fingerprint.json"
+
+// journal checks the journal of krund's settings of the machine. Like the fingerprint of the
+// machine on which the experiment began, it is not needed to read a result, and cannot be rebuilt.
+func (c *check) journal() {
+	name := filepath.Base(c.directory.Journal())
+	damage, err := control.JournalDamage(c.fsys, c.directory.Journal())
+	switch {
+	case errors.Is(err, control.ErrJournalVersion):
+		c.report.problem(JournalVersion, name, "it has a newer format", newerFix)
+	case err != nil:
+		c.report.problem(JournalUnread, name, err.Error(), "make the file readable, and check the disk")
+	}
+	for _, line := range damage {
+		c.report.problem(JournalDamaged, name, line+": a change of the machine that may never be restored",
+			"`krunctl repair --machine` restores the others, and restarting the machine restores most settings; "+
+				"krund keeps a copy of the journal and starts a new one")
+	}
+}
+
+func (c *check) fingerprint() {
+	text, err := durable.ReadFile(c.fsys, c.directory.Fingerprint())
+	if errors.Is(err, fs.ErrNotExist) {
+		return // the first execution creates it
+	}
+	var origin probe.Fingerprint
+	if err == nil {
+		err = json.Unmarshal(text, &origin)
+	}
+	if err != nil {
+		c.report.problem(FingerprintBad, fingerprintFile,
+			fmt.Sprintf("it does not identify the machine on which the experiment began: %v", err),
+			copyFix+"; or remove it, and krund assumes that it is this machine in its current state")
 	}
 }

@@ -14,19 +14,10 @@ import (
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/results"
+	"krund/internal/reading/experiment"
 	"krund/internal/schedule"
 	"krund/internal/schedule/rerun"
 )
-
-// MendOptions configure a repair.
-type MendOptions struct {
-	Options
-	// Original is the path of the experiment's configuration outside the directory. A lost copy is
-	// recreated from it if it is the same text. "" means none.
-	Original string
-	DryRun   bool      // only report what would be done
-	Now      time.Time // for a schedule that must be recreated without any record
-}
 
 // Mend repairs what can be repaired without losing anything, and returns what it did, in order. The
 // caller must hold the experiment's lock, except for a dry run. Repeating it does nothing. Check
@@ -36,8 +27,12 @@ type MendOptions struct {
 // temporary files, rebuilds damaged parts of the schedule, or all of it, and gives each slot the
 // flag according to its record. It stops at the first error; the list then has what was done until
 // then.
-func Mend(fsys durable.FS, f directory.Directory, o MendOptions) ([]string, error) {
-	m := &mending{check: examine(fsys, f, o.Options), o: o}
+//
+// A lost copy of the configuration is recreated from the experiment's own file if that is the same
+// text. host is that of Check; a dry run only returns what would be done; now is for a schedule
+// that must be recreated without any record.
+func Mend(f directory.Directory, host string, dryRun bool, now time.Time) ([]string, error) {
+	m := &mending{check: examine(f, host), dryRun: dryRun, now: now}
 	for _, step := range []func() error{m.mendConfig, m.putRecordsAside, m.removeLeftovers, m.mendSchedule,
 		m.completeReruns, m.mendSlots} {
 		if err := step(); err != nil {
@@ -49,13 +44,14 @@ func Mend(fsys durable.FS, f directory.Directory, o MendOptions) ([]string, erro
 
 type mending struct {
 	*check
-	o    MendOptions
-	done []string
+	dryRun bool
+	now    time.Time
+	done   []string
 }
 
 // step performs a repair, unless this is a dry run, and records it.
 func (m *mending) step(what string, do func() error) error {
-	if !m.o.DryRun {
+	if !m.dryRun {
 		if err := do(); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
@@ -91,10 +87,11 @@ func (m *mending) hash() string {
 func (m *mending) mendConfig() error {
 	want := m.hash()
 	right := m.config != nil && (want == "" || m.config.Hash == want)
-	if right || m.o.Original == "" || want == "" {
+	if right || want == "" {
 		return nil
 	}
-	text, err := durable.ReadFile(m.fsys, m.o.Original)
+	original := experiment.ConfigOf(m.directory.Dir())
+	text, err := durable.ReadFile(m.fsys, original)
 	if err != nil {
 		return nil // there is no original; Check still reports the copy
 	}
@@ -102,12 +99,12 @@ func (m *mending) mendConfig() error {
 	if m.header != nil {
 		slots = m.header.Slots
 	}
-	cfg, err := parseFor(m.o.Options, m.hosts, text, slots)
+	cfg, err := m.parse(text, slots)
 	if err != nil || cfg.Hash != want {
 		return nil
 	}
 	m.config = cfg
-	return m.step("copied "+m.o.Original+" to "+configFile, func() error {
+	return m.step("copied "+original+" to "+configFile, func() error {
 		if err := m.keep(m.directory.ConfigCopy()); err != nil {
 			return err
 		}
@@ -229,7 +226,7 @@ func (m *mending) mendSchedule() error {
 				return err
 			})
 	}
-	if m.o.DryRun {
+	if m.dryRun {
 		return m.step("rebuilt the damaged parts of the schedule from the records", nil)
 	}
 	report, err := schedule.Repair(m.fsys, m.directory.Schedule(), src)
@@ -276,7 +273,7 @@ func (m *mending) describe(r schedule.RepairReport) []string {
 
 // source returns the source for rebuilding the schedule. All records are already loaded.
 func (m *mending) source() schedule.Source {
-	return schedule.NewSource(m.planned(), schedule.NewHeader(m.config, m.facts, m.o.Now),
+	return schedule.NewSource(m.planned(), schedule.NewHeader(m.config, m.facts, m.now),
 		func(slot int) (schedule.History, error) {
 			if past := m.slots[slot]; past != nil {
 				return past.History, nil
@@ -297,7 +294,7 @@ type change struct {
 
 // mendSlots gives each slot the flag according to its records.
 func (m *mending) mendSlots() error {
-	s, err := schedule.Open(m.fsys, m.directory.Schedule(), !m.o.DryRun)
+	s, err := schedule.Open(m.fsys, m.directory.Schedule(), !m.dryRun)
 	if err != nil {
 		return nil //nolint:nilerr // nothing to repair, or a dry run; Check reports the damage
 	}

@@ -42,11 +42,11 @@ fasta = { parameter = 1 }
 `
 )
 
-var options = integrity.MendOptions{
-	Options:  integrity.Options{Hosts: []string{"lab1"}, Name: toml},
-	Original: toml,
-	Now:      time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
-}
+var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+func mended(f directory.Directory) ([]string, error) { return integrity.Mend(f, "lab1", false, now) }
+
+func checked(f directory.Directory) integrity.CheckReport { return integrity.Check(f, "lab1") }
 
 // experiment has six slots: four completed, one with an error, one outstanding.
 func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
@@ -74,7 +74,7 @@ func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 		rec := results.Record{
 			Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
 			Outcome: results.Completed, Reasons: []string{},
-			ConfigHash: cfg.Hash, Host: "lab1", Started: options.Now, StartNS: []int64{5}, WallNS: []int64{7},
+			ConfigHash: cfg.Hash, Host: "lab1", Started: now, StartNS: []int64{5}, WallNS: []int64{7},
 		}
 		flag := schedule.Completed
 		if i == 2 {
@@ -118,12 +118,12 @@ func problems(list []integrity.Defect) string {
 
 func TestSoundExperimentIsUnchanged(t *testing.T) {
 	fsys, f := experiment(t)
-	if r := integrity.Check(fsys, f, options.Options); len(r.Problems)+len(r.Notes) > 0 || r.Completed != 4 ||
+	if r := checked(f); len(r.Problems)+len(r.Notes) > 0 || r.Completed != 4 ||
 		r.Records != 5 || r.Slots.Completed != 4 || r.Slots.Error != 1 {
 		t.Errorf("%+v", r)
 	}
 	before := len(fsys.Log())
-	done, err := integrity.Mend(fsys, f, options)
+	done, err := mended(f)
 	must.Be(t, err == nil && len(done) == 0 && len(fsys.Log()) == before, "done", done, err,
 		len(fsys.Log())-before)
 }
@@ -136,7 +136,7 @@ func TestMendCut(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = integrity.Mend(fsys, f, options)
+		_, err = mended(f)
 		return err
 	}
 	cuts := 0
@@ -144,10 +144,10 @@ func TestMendCut(t *testing.T) {
 		cuts++
 		must.Do(t, program(after), cut)
 		f := must.Get(directory.Open(after, dir))(t, cut)
-		r := integrity.Check(after, f, options.Options)
+		r := checked(f)
 		must.Need(t, len(r.Problems) == 0 && r.Completed == 3 && r.Slots.Completed == 3 &&
 			r.Slots.Error == 1 && r.Slots.Outstanding == 2, cut, r.Slots, problems(r.Problems))
-		done, err := integrity.Mend(after, f, options)
+		done, err := mended(f)
 		must.Need(t, len(done) == 0 && err == nil, cut, "a third time", done, "error", err)
 	}
 	must.Be(t, cuts >= 100, "only", cuts, "cuts")
@@ -155,9 +155,8 @@ func TestMendCut(t *testing.T) {
 
 func TestMendWithoutConfiguration(t *testing.T) {
 	fsys, f := broken(t)
-	o := options
-	o.Original = "/x/other.toml"
-	must.Refused(integrity.Mend(fsys, f, o))(t, "config.toml", "error")
+	must.Do(t, fsys.Remove(toml))
+	must.Refused(mended(f))(t, "config.toml", "error")
 	must.Refused(schedule.Open(fsys, f.Schedule(), false))(t, "", "the schedule is whole")
 }
 
@@ -193,18 +192,18 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 			rec := results.Record{
 				Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
 				Outcome: results.Completed, Reasons: []string{},
-				ConfigHash: cfg.Hash, Host: "lab1", Started: options.Now.Add(time.Hour), StartNS: []int64{5},
+				ConfigHash: cfg.Hash, Host: "lab1", Started: now.Add(time.Hour), StartNS: []int64{5},
 				WallNS: []int64{7},
 			}
 			rec.Machine.Temperatures.Base = test.base
 			must.Do(t, errors.Join(results.NewAppender(fsys, f.Results()).Append(rec),
 				s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)))
-			done := must.Get(integrity.Mend(fsys, f, options))(t)
+			done := must.Get(mended(f))(t)
 			told := strings.Contains(strings.Join(done, "\n"), "without base temperatures")
 			must.Be(t, told == (test.base == nil), "done", done)
 			s = must.Get(schedule.Open(fsys, f.Schedule(), false))(t)
 			must.Equal(t, fmt.Sprint(s.Header().BaseTemperatures), test.want, "base temperatures")
-			if r := integrity.Check(fsys, f, options.Options); len(r.Problems) > 0 || r.Slots.Completed != 5 {
+			if r := checked(f); len(r.Problems) > 0 || r.Slots.Completed != 5 {
 				t.Errorf("%s%+v", problems(r.Problems), r.Slots)
 			}
 		})
@@ -235,7 +234,7 @@ func TestMachineFiles(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			fsys, f := experiment(t)
 			must.Do(t, durable.WriteFile(fsys, dir+"/"+test.file, []byte(test.text), 0o644))
-			got := problems(integrity.Check(fsys, f, options.Options).Problems)
+			got := problems(checked(f).Problems)
 			must.Be(t, (test.want != "" || got == "") && strings.Contains(got, test.want), got, "want",
 				test.want)
 		})
@@ -257,7 +256,7 @@ func TestDamagedJournal(t *testing.T) {
 		{"newer", line(`{"op":"journal","version":99}`), "journal_version journal"},
 	} {
 		must.Do(t, durable.WriteFile(fsys, f.Journal(), []byte(test.text), 0o644))
-		got := problems(integrity.Check(fsys, f, options.Options).Problems)
+		got := problems(checked(f).Problems)
 		must.Be(t, (test.want != "" || got == "") && strings.Contains(got, test.want), test.name, got, "want",
 			test.want)
 	}
@@ -273,10 +272,10 @@ func TestRecordOfAnotherExecution(t *testing.T) {
 	rec.Key.Benchmark = "other"
 	packed := must.Get(results.Encode(rec))(t)
 	must.Do(t, durable.WriteFile(fsys, f.Results()+"/"+name.String(), packed, 0o644))
-	must.Contain(t, problems(integrity.Check(fsys, f, options.Options).Problems), "record_differs")
-	done, err := integrity.Mend(fsys, f, options)
+	must.Contain(t, problems(checked(f).Problems), "record_differs")
+	done, err := mended(f)
 	must.Need(t, err == nil && len(done) == 2, "done", done, "error", err)
-	r := integrity.Check(fsys, f, options.Options)
+	r := checked(f)
 	must.Be(t, len(r.Problems) == 0 && len(r.Notes) == 1 && r.Slots.Outstanding == 2 && r.Completed == 3,
 		problems(r.Problems), r)
 }
@@ -295,6 +294,6 @@ func (b blind) Lstat(name string) (fs.FileInfo, error) {
 func TestSetAsideReportsDiskErrors(t *testing.T) {
 	fsys, f := experiment(t)
 	overwrite(t, fsys, f.Results()+"/"+results.Name{Slot: 1, Attempt: 1}.String(), 20)
-	_, err := integrity.Mend(blind{fsys}, f, options)
+	_, err := mended(must.Get(directory.Open(blind{fsys}, dir))(t))
 	must.Fail(t, err, syscall.EIO, "error")
 }

@@ -91,7 +91,7 @@ func (c *check) bestHost(slots int) {
 	if c.config == nil || c.config.Hash != c.header.ConfigHash || c.config.Slots() == slots {
 		return
 	}
-	if cfg, err := parseFor(c.options, c.hosts, []byte(c.config.Text), slots); err == nil {
+	if cfg, err := c.parse([]byte(c.config.Text), slots); err == nil {
 		c.config = cfg
 	}
 	if c.config.Slots() != slots {
