@@ -48,17 +48,15 @@ func (a *app) explain(arg string, o explainOptions) error {
 	}
 	result.Problems = append(result.Problems, in.Data.Problems...)
 	for _, n := range o.executions {
-		if !slices.ContainsFunc(result.Keys, func(k explain.Key) bool { return hasExecution(&k, n) }) {
+		if !slices.ContainsFunc(result.Keys, func(k explain.Key) bool {
+			return slices.ContainsFunc(k.Executions,
+				func(x explain.ExecutionFindings) bool { return x.Number == n }) ||
+				slices.ContainsFunc(k.LeftOut, func(x warmup.LeftOut) bool { return x.Execution == n })
+		}) {
 			return usageError(fmt.Errorf("--execution %d: no key has an execution with this number", n))
 		}
 	}
 	return a.answer(o.format, result, func() {
 		report.ExplainText(a.stdout, a.console().Width(), result, o.executions)
 	})
-}
-
-func hasExecution(k *explain.Key, number int) bool {
-	return slices.ContainsFunc(k.Executions,
-		func(x explain.ExecutionFindings) bool { return x.Number == number }) ||
-		slices.ContainsFunc(k.LeftOut, func(x warmup.LeftOut) bool { return x.Execution == number })
 }

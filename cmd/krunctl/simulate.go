@@ -138,9 +138,7 @@ func (a *app) simulate(args []string, o simulateOptions) error {
 	if err := o.check(); err != nil {
 		return usageError(err)
 	}
-	replays, err := replay.Policies(o.policies, o.policy, o.halfWidths, func() (replay.Policy, error) {
-		return replay.Configured(a.fsys, args[0], a.host)
-	})
+	replays, err := replay.Policies(o.policies, o.policy, o.halfWidths, a.fsys, args[0], a.host)
 	if err != nil {
 		return err
 	}

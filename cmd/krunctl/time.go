@@ -25,21 +25,15 @@ import (
 
 // timeOptions are the flags of time.
 type timeOptions struct {
-	ignoreFailure, noShell   bool
-	clean                    bool
+	trial.Plan
+	subjects                 trial.SubjectOptions
+	noShell, showOutput      bool
 	shell, save, format      string
 	markdown, csv, json      string
 	reference, input, output string
-	names                    []string
 	sort                     string
-	showOutput               bool
 	revisions                trial.Revisions
-	setup, conclude, cleanup string
-	prepare, vms, env        []string
-	scans, lists, steps      []string
-	runs, minRuns, maxRuns   int
-	warmup                   int
-	iterations, parameter    int
+	env, scans, lists, steps []string
 	timeout                  string
 }
 
@@ -65,11 +59,11 @@ func timeCommand(a *app) *cobra.Command {
 }
 
 func (o *timeOptions) flags(f *pflag.FlagSet) {
-	f.IntVarP(&o.runs, "runs", "r", 0, "runs of each command, and process executions of a benchmark file "+
+	f.IntVarP(&o.Runs, "runs", "r", 0, "runs of each command, and process executions of a benchmark file "+
 		"(default: until the answer is precise enough)")
-	f.IntVarP(&o.minRuns, "min-runs", "m", 10, "the fewest runs of a command without --runs")
-	f.IntVarP(&o.maxRuns, "max-runs", "M", 0, "the most runs of a command without --runs")
-	f.StringArrayVarP(&o.names, "command-name", "n", nil,
+	f.IntVarP(&o.Least, "min-runs", "m", 10, "the fewest runs of a command without --runs")
+	f.IntVarP(&o.Most, "max-runs", "M", 0, "the most runs of a command without --runs")
+	f.StringArrayVarP(&o.subjects.Names, "command-name", "n", nil,
 		"name of the next command in the output; repeatable")
 	f.StringVar(&o.reference, "reference", "", "command that the others are compared with "+
 		"(default the fastest)")
@@ -77,24 +71,25 @@ func (o *timeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.output, "output", "null",
 		"where they print: null, pipe (which is read), inherit, or a file")
 	f.BoolVar(&o.showOutput, "show-output", false, "show what the commands print")
-	f.IntVarP(&o.warmup, "warmup", "w", 0,
+	f.IntVarP(&o.Warmup, "warmup", "w", 0,
 		"runs of a command before those that are timed, in each execution")
-	f.IntVar(&o.iterations, "iterations", 0, "iterations in each process execution of a benchmark file")
-	f.IntVar(&o.parameter, "parameter", 0, "argument of run_iter (default 1)")
-	f.StringArrayVar(&o.vms, "vm", nil, "program that runs the benchmark files of its language; repeatable")
-	f.StringVarP(&o.setup, "setup", "s", "", "shell command before each process execution")
-	f.StringArrayVarP(&o.prepare, "prepare", "p", nil,
+	f.IntVar(&o.OfFile, "iterations", 0, "iterations in each process execution of a benchmark file")
+	f.IntVar(&o.Parameter, "parameter", 0, "argument of run_iter (default 1)")
+	f.StringArrayVar(&o.subjects.VMs, "vm", nil,
+		"program that runs the benchmark files of its language; repeatable")
+	f.StringVarP(&o.subjects.Setup, "setup", "s", "", "shell command before each process execution")
+	f.StringArrayVarP(&o.subjects.Prepare, "prepare", "p", nil,
 		"shell command before each run; once for all commands, or once for each")
-	f.StringVarP(&o.conclude, "conclude", "C", "", "shell command after each run")
-	f.StringVarP(&o.cleanup, "cleanup", "c", "", "shell command after each process execution")
+	f.StringVarP(&o.subjects.Conclude, "conclude", "C", "", "shell command after each run")
+	f.StringVarP(&o.subjects.Cleanup, "cleanup", "c", "", "shell command after each process execution")
 	f.StringArrayVarP(&o.scans, "parameter-scan", "P", nil,
 		"VAR MIN MAX: time each command with {VAR} replaced by each number; repeatable")
 	f.StringArrayVarP(&o.steps, "parameter-step-size", "D", nil, "step of the scan before it (default 1)")
 	f.StringArrayVarP(&o.lists, "parameter-list", "L", nil, "VAR A,B,C: the same with each of these values")
 	f.StringVarP(&o.shell, "shell", "S", "sh", "shell that starts commands, with its options; or none")
 	f.BoolVarP(&o.noShell, "no-shell", "N", false, "start commands without a shell: --shell none")
-	f.BoolVarP(&o.ignoreFailure, "ignore-failure", "i", false, "count runs that end with an error")
-	f.BoolVar(&o.clean, "clean", false, "the environment of an experiment instead of yours")
+	f.BoolVarP(&o.IgnoreFailure, "ignore-failure", "i", false, "count runs that end with an error")
+	f.BoolVar(&o.Clean, "clean", false, "the environment of an experiment instead of yours")
 	f.StringArrayVar(&o.env, "env", nil,
 		"NAME=VALUE: set this variable, or with --clean NAME: pass yours on; repeatable")
 	f.StringVar(&o.timeout, "timeout", "",
@@ -114,11 +109,10 @@ func (o *timeOptions) flags(f *pflag.FlagSet) {
 
 // plan returns the plan of the arguments, without its schedule.
 func (o *timeOptions) plan(args []string) (trial.Plan, error) {
-	p := trial.Plan{Warmup: o.warmup, Parameter: cmp.Or(o.parameter, 1), Guessed: o.parameter == 0,
-		IgnoreFailure: o.ignoreFailure, Clean: o.clean, Runs: o.runs, Least: o.minRuns, Most: o.maxRuns,
-		OfFile: o.iterations, Seed: rand.Uint64()}
-	for flag, n := range map[string]int{"--runs": o.runs, "--min-runs": o.minRuns - 1,
-		"--max-runs": o.maxRuns, "--warmup": o.warmup, "--iterations": o.iterations} {
+	p := o.Plan
+	p.Parameter, p.Guessed, p.Seed = cmp.Or(o.Parameter, 1), o.Parameter == 0, rand.Uint64()
+	for flag, n := range map[string]int{"--runs": p.Runs, "--min-runs": p.Least - 1, "--max-runs": p.Most,
+		"--warmup": p.Warmup, "--iterations": p.OfFile} {
 		const most = 1_000_000 // what the runner accepts, and far more than anyone waits for
 		if n < 0 || n > most {
 			return p, fmt.Errorf("%s must be a positive number, up to %d", flag, most)
@@ -136,19 +130,21 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 		return p, fmt.Errorf("--build and --go are about git revisions: name them, as in " +
 			"--revisions main,HEAD")
 	}
+	if o.showOutput {
+		o.output = "inherit"
+	}
 	if err := p.SetFiles(o.input, o.output); err != nil {
 		return p, err
 	}
 	if o.showOutput {
-		p.ShowOutput()
+		p.Messages = fmt.Sprintf("/proc/%d/fd/2", os.Getpid())
 	}
 	if p.Referred = o.reference != ""; p.Referred {
 		args = append([]string{o.reference}, args...)
 	}
-	p.Subjects, err = trial.Subjects(args, trial.SubjectOptions{Shell: shell, VMs: o.vms, Names: o.names,
-		Referred: p.Referred, Parameters: parameters, Setup: o.setup,
-		Prepare: o.prepare, Conclude: o.conclude, Cleanup: o.cleanup})
-	if err != nil {
+	subjects := o.subjects
+	subjects.Shell, subjects.Parameters, subjects.Referred = shell, parameters, p.Referred
+	if p.Subjects, err = trial.Subjects(args, subjects); err != nil {
 		return p, err
 	}
 	for _, s := range p.Subjects {
@@ -165,7 +161,7 @@ func (o *timeOptions) plan(args []string) (trial.Plan, error) {
 		return p, err
 	}
 	p.SetEnvironment(os.Environ(), o.env)
-	if !o.clean {
+	if !p.Clean {
 		trial.FindPrograms(p.Subjects)
 	}
 	if p.Dir, err = os.Getwd(); err == nil && o.revisions.Names != nil {

@@ -111,12 +111,6 @@ func SingleWords(args []string) bool {
 	})
 }
 
-// ShowOutput lets the commands print where this process prints.
-func (p *Plan) ShowOutput() {
-	p.Output = fmt.Sprintf("/proc/%d/fd/1", os.Getpid())
-	p.Messages = fmt.Sprintf("/proc/%d/fd/2", os.Getpid())
-}
-
 // SetFiles sets what the commands read and where they print: "null" (the default), "pipe", "inherit"
 // or a file, as in hyperfine.
 func (p *Plan) SetFiles(input, output string) (err error) {

@@ -284,7 +284,8 @@ func (r *run) eventNear(s *source, i int) string {
 
 // shiftText describes the change of level of a source at the changepoint before iteration i.
 func (s *study) shiftText(src *source, e, i int) string {
-	before, after := s.runs[e].levelsAt(src.runs[e].count, i)
+	n, m := s.runs[e].lengths(i)
+	before, after := arith.MeanOf(src.runs[e].count[i-n:i]), arith.MeanOf(src.runs[e].count[i:i+m])
 	verb := "rises"
 	if after < before {
 		verb = "falls"
@@ -294,12 +295,6 @@ func (s *study) shiftText(src *source, e, i int) string {
 		name = "the number of " + src.cause.trait().many + called(src.name)
 	}
 	return fmt.Sprintf("%s per iteration %s from %s to %s", name, verb, number(before), number(after))
-}
-
-// levelsAt returns the means of a source before and after a changepoint.
-func (r *run) levelsAt(values []float64, i int) (before, after float64) {
-	n, m := r.lengths(i)
-	return arith.MeanOf(values[i-n : i]), arith.MeanOf(values[i : i+m])
 }
 
 // changes lists the sources whose level changes at a changepoint, in either direction.

@@ -153,15 +153,11 @@ func (t *Timeline) Incidents(at Target, iteration, most int) (list []Incident, a
 	for rank := 0; len(list) < min(most, all); rank++ {
 		for _, kind := range Kinds {
 			if events := kinds[kind]; rank < len(events) && len(list) < most {
-				list = append(list, t.incident(events[rank]))
+				at := t.r.began(events[rank])
+				list = append(list, Incident{*events[rank], at, events[rank].TimeNS - t.r.starts[max(at, 0)]})
 			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Incident) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
 	return list, all
-}
-
-func (t *Timeline) incident(ev *results.Event) Incident {
-	i := t.r.began(ev)
-	return Incident{*ev, i, ev.TimeNS - t.r.starts[max(i, 0)]}
 }

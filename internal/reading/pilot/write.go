@@ -26,7 +26,9 @@ const mark = "\n# What krunctl enough found in "
 func Configuration(fsys durable.FS, arg, path, host string, doc *enough.Document,
 	change, anywhere bool) ([]byte, error) {
 	dir := filepath.Dir(experiment.DirectoryOf(arg))
-	if !anywhere && !sameDirectory(dir, filepath.Dir(path)) {
+	own, err := filepath.Abs(dir)
+	there, err2 := filepath.Abs(filepath.Dir(path))
+	if !anywhere && (err != nil || err2 != nil || own != there) {
 		return nil, experiment.Usage(fmt.Errorf("--write: paths in the configuration are relative to %s; "+
 			"write it there", dir))
 	}
@@ -115,11 +117,4 @@ func sizesOf(doc *enough.Document, change bool) (done []string, sizes []size, er
 		sizes[at].executions = max(sizes[at].executions, n)
 	}
 	return done, sizes, nil
-}
-
-// sameDirectory reports whether both names are of one directory.
-func sameDirectory(one, other string) bool {
-	first, err := filepath.Abs(one)
-	second, err2 := filepath.Abs(other)
-	return err == nil && err2 == nil && first == second
 }

@@ -5,6 +5,7 @@ package replay
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
@@ -14,7 +15,6 @@ import (
 	"krund/internal/analysis/warmupend"
 	"krund/internal/durable"
 	"krund/internal/exchange"
-	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
@@ -25,23 +25,6 @@ import (
 type Policy struct {
 	Policy   sequential.Replayable
 	Settings sequential.Policy
-}
-
-// PolicyOf returns the policy of a configuration, to replay it.
-func PolicyOf(cfg *config.Config) (Policy, error) {
-	settings := experiment.PolicyOf(cfg.Stop)
-	name := ""
-	for i, r := range settings.Rules {
-		if i > 0 {
-			name += "+"
-		}
-		name += string(r)
-	}
-	if name == "" {
-		return Policy{}, experiment.UsageError{Err: experiment.ErrNoRules}
-	}
-	policy, err := sequential.ParseReplayable(name)
-	return Policy{policy, settings}, err
 }
 
 // Recorded reads and analyzes an experiment or a file of results. Each execution has the seconds
@@ -106,13 +89,13 @@ func OnlineParameters(s results.WatcherStop) (stability.Criterion, stability.Par
 }
 
 // Policies returns the policies of these names, one for each half width if they ask for it.
-// "config" is the one that configured returns.
-func Policies(names []string, settings sequential.Policy, halfWidths []float64,
-	configured func() (Policy, error)) ([]Policy, error) {
+// "config" is the one in the configuration of the experiment arg, with the sections of host.
+func Policies(names []string, settings sequential.Policy, halfWidths []float64, fsys durable.FS,
+	arg, host string) ([]Policy, error) {
 	var list []Policy
 	for _, name := range names {
 		if name == "config" {
-			own, err := configured()
+			own, err := configured(fsys, arg, host)
 			if err != nil {
 				return nil, err
 			}
@@ -133,9 +116,8 @@ func Policies(names []string, settings sequential.Policy, halfWidths []float64,
 	return list, nil
 }
 
-// Configured returns the policy in the configuration of an experiment. host is the machine whose
-// sections apply.
-func Configured(fsys durable.FS, arg, host string) (Policy, error) {
+// configured returns the policy in the configuration of an experiment.
+func configured(fsys durable.FS, arg, host string) (Policy, error) {
 	e, err := experiment.Open(fsys, arg)
 	if err != nil {
 		return Policy{}, err
@@ -144,7 +126,16 @@ func Configured(fsys durable.FS, arg, host string) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	return PolicyOf(cfg)
+	settings := experiment.PolicyOf(cfg.Stop)
+	var names []string
+	for _, r := range settings.Rules {
+		names = append(names, string(r))
+	}
+	if len(names) == 0 {
+		return Policy{}, experiment.UsageError{Err: experiment.ErrNoRules}
+	}
+	policy, err := sequential.ParseReplayable(strings.Join(names, "+"))
+	return Policy{policy, settings}, err
 }
 
 // Injected takes the place of a file of annotations: series get known ends of warm-up.
