@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"testing"
 	"time"
@@ -41,47 +40,37 @@ func machine(t *testing.T, files map[string]string) Host {
 func TestReadPressure(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/pressure/cpu": procPressure})
 	p := must.Get(h.ReadPressure("cpu"))(t)
-	some := Stall{Avg10: 0.015, Avg60: 0.002, Avg300: 1, Total: 154321 * time.Microsecond}
-	must.Be(t, p.Some == some && p.Full != nil && *p.Full == (Stall{Total: 12 * time.Microsecond}), p, "full",
-		p.Full)
+	must.Equal(t, p, Pressure{Avg10: 0.015, Total: 154321 * time.Microsecond})
 	h = machine(t, map[string]string{
 		"/proc/pressure/irq": "full avg10=2.00 avg60=0.00 avg300=0.00 total=70\n"})
 	p = must.Get(h.ReadPressure("irq"))(t) // it has no line "some": Linux 6.12, kernel/sched/psi.c:1265
-	must.Be(t, p.Some == (Stall{Avg10: 0.02, Total: 70 * time.Microsecond}), p)
+	must.Equal(t, p, Pressure{Avg10: 0.02, Total: 70 * time.Microsecond})
 	_, err := h.ReadPressure("io")
 	must.Be(t, errors.Is(err, fs.ErrNotExist), "without the file", err)
 }
 
 func TestReadLoad(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/loadavg": procLoadavg})
-	l, err := h.ReadLoad()
-	want := Load{One: 0.2, Five: 0.18, Fifteen: 0.12, Runnable: 1, Threads: 80}
-	must.Be(t, err == nil && l == want, l, err)
+	must.Equal(t, must.Get(h.ReadLoad())(t), 0.2)
 }
 
 func TestReadStat(t *testing.T) {
 	h := machine(t, map[string]string{"/proc/stat": procStat})
 	s := must.Get(h.ReadStat())(t)
-	must.Be(t, len(s.CPUs) == 2 && s.Switches == 99887 && s.Running == 3 && s.Blocked == 1, s)
+	must.Be(t, len(s.CPUs) == 2 && s.Switches == 99887, s)
 	cpu := s.CPUs[1]
 	must.Be(t, cpu.Busy() == 34 && cpu.All() == 238, "cpu1", cpu, "busy", cpu.Busy(), "all", cpu.All())
 }
 
 func FuzzActivity(f *testing.F) {
 	f.Add(procPressure)
-	f.Add(procLoadavg)
 	f.Add(procStat)
 	f.Add("some avg10=NaN total=99999999999999999999")
 	f.Add("cpu99999999999999999999 1\ncpu-1 2\ncpu3 99999999999999999999 1")
 	f.Fuzz(func(t *testing.T, text string) {
 		if p, err := parsePressure(text); err == nil {
-			for _, share := range []float64{p.Some.Avg10, p.Some.Avg60, p.Some.Avg300} {
-				must.Be(t, !math.IsNaN(share) && share >= 0 && share <= 1, "share", share, "of", text)
-			}
-			must.Be(t, p.Some.Total >= 0, "total", p.Some.Total, text)
+			must.Be(t, p.Avg10 >= 0 && p.Avg10 <= 1 && p.Total >= 0, p, text)
 		}
-		l, ok := parseLoad(text)
-		must.Be(t, !ok || l.One >= 0 && !math.IsNaN(l.One) && l.Runnable >= 0, "load", l, "of", text)
 		for cpu, ticks := range parseStat(text).CPUs {
 			must.Be(t, cpu >= 0 && ticks.All() >= ticks.Busy(), "cpu", cpu, ticks, text)
 		}

@@ -17,7 +17,7 @@ import (
 type Activity struct {
 	at        time.Time
 	own       time.Duration
-	load      *host.Load
+	load      *float64
 	stat      *host.Stat
 	pressure  map[string]host.Pressure
 	processes []host.Process
@@ -64,7 +64,7 @@ func (a Activity) Since(before Activity, self int, cpus []int) results.Load {
 		Programs: []results.Program{}, Krunds: before.krunds(self),
 		Interrupts: a.interruptsSince(before, cpus), Counts: a.countsSince(before)}
 	if before.load != nil {
-		milli := int64(before.load.One * 1000)
+		milli := int64(*before.load * 1000)
 		l.LoadMilli = &milli
 	}
 	if a.stat != nil && before.stat != nil {
@@ -76,7 +76,7 @@ func (a Activity) Since(before Activity, self int, cpus []int) results.Load {
 		now, known := a.pressure[resource]
 		if was, ok := before.pressure[resource]; known && ok {
 			l.Pressure = append(l.Pressure, results.Pressure{Resource: resource,
-				SomeNS: (now.Some.Total - was.Some.Total).Nanoseconds()})
+				SomeNS: (now.Total - was.Total).Nanoseconds()})
 		}
 	}
 	for _, p := range host.Busiest(before.processes, a.processes, mostBusyPrograms) {
@@ -236,14 +236,14 @@ func CheckLoad(h host.Host, self int) setting.Finding {
 	a := ReadActivity(h, time.Time{}, 0)
 	var found []string
 	if a.load != nil {
-		found = append(found, fmt.Sprintf("%.2f in the last minute", a.load.One))
-		if a.load.One >= checkLoad {
+		found = append(found, fmt.Sprintf("%.2f in the last minute", *a.load))
+		if *a.load >= checkLoad {
 			f.Status = setting.StatusDiffers
 		}
 	}
-	if p, ok := a.pressure["cpu"]; ok && p.Some.Avg10 >= checkStall {
+	if p, ok := a.pressure["cpu"]; ok && p.Avg10 >= checkStall {
 		f.Status = setting.StatusDiffers
-		f.Detail = fmt.Sprintf("tasks waited for a processor in %.0f %% of the last 10 s", 100*p.Some.Avg10)
+		f.Detail = fmt.Sprintf("tasks waited for a processor in %.0f %% of the last 10 s", 100*p.Avg10)
 	}
 	for _, pid := range a.krunds(self) {
 		f.Status = setting.StatusDiffers

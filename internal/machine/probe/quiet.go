@@ -103,7 +103,7 @@ func (a Activity) notQuiet(before Activity) []string {
 	}
 	for _, resource := range host.Resources {
 		was, known := before.pressure[resource]
-		waited := a.pressure[resource].Some.Total - was.Some.Total
+		waited := a.pressure[resource].Total - was.Total
 		if share := waited.Seconds() / seconds; known && share > quietStalled {
 			busy = append(busy, fmt.Sprintf("tasks waited for %s during %.0f %% of the time", resource,
 				share*100))
