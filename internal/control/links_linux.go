@@ -68,7 +68,8 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 	}
 	b, err := decodeSaved(saved)
 	if err == nil && !b.of(uint32(i.Index)) {
-		err = fmt.Errorf("saved addresses, neighbors or routes of %s belong to another interface", name)
+		err = fmt.Errorf("saved addresses, neighbors or routes of %s are damaged, or belong to another "+
+			"interface", name)
 	}
 	if err != nil {
 		return false, err
@@ -77,8 +78,8 @@ func (netlinkLinks) Up(name, saved string) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	messages := slices.Concat(asMessages(unix.RTM_NEWADDR, b.addresses),
-		asMessages(unix.RTM_NEWNEIGH, b.neighbours), asMessages(unix.RTM_NEWROUTE, b.routes))
+	messages := slices.Concat(asMessages(unix.RTM_NEWADDR, b.Addresses),
+		asMessages(unix.RTM_NEWNEIGH, b.Neighbours), asMessages(unix.RTM_NEWROUTE, b.Routes))
 	for _, message := range messages {
 		switch one := request(message); {
 		case one == nil:

@@ -120,8 +120,8 @@ func FuzzNetlink(f *testing.F) {
 		routes := selectRoutes([][]byte{route, route}, 2)
 		saved := must.Get(encodeSaved(bodies{selectAddresses([][]byte{address}, 2),
 			selectNeighbours([][]byte{address, route}, 2), routes}))(t)
-		if back, err := decodeSaved(saved); err != nil || len(back.routes) != len(routes) {
-			t.Errorf("saved %d routes, read %d, %v", len(routes), len(back.routes), err)
+		if back, err := decodeSaved(saved); err != nil || len(back.Routes) != len(routes) {
+			t.Errorf("saved %d routes, read %d, %v", len(routes), len(back.Routes), err)
 		}
 		_, _ = decodeSaved(text)
 		_ = parseAnswer(route)

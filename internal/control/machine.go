@@ -110,53 +110,44 @@ func back(inPlace bool, err error, set func() error) (Restoration, error) {
 
 // applier returns the applier for changes of kind k.
 func (m *Machine) applier(k Kind) (applier, error) {
+	var a applier
+	there := true
 	switch k {
 	case KindFile:
-		return fileApplier{m: m}, nil
+		a = fileApplier{m: m}
 	case KindOnce:
-		return onceApplier{m}, nil
+		a = onceApplier{m}
 	case KindMSR:
-		return msrApplier{m.Root}, nil
+		a = msrApplier{m.Root}
 	case KindHold:
-		return holdApplier{m}, nil
+		a = holdApplier{m}
 	case KindGroup:
-		return groupApplier{m.Root}, nil
+		a = groupApplier{m.Root}
 	case KindGrant:
-		return grantApplier{m.Root}, nil
+		a = grantApplier{m.Root}
 	case KindSwap:
-		if m.Swap != nil {
-			return swapApplier{m}, nil
-		}
+		a, there = swapApplier{m}, m.Swap != nil
 	case KindUnit:
-		if m.Units != nil {
-			return unitApplier{m.Units}, nil
-		}
+		a, there = unitApplier{m.Units}, m.Units != nil
 	case KindLink:
-		if m.Links != nil {
-			return linkApplier{m.Links}, nil
-		}
+		a, there = linkApplier{m.Links}, m.Links != nil
 	case KindAccount:
-		if m.Accounts != nil {
-			return accountApplier{m.Accounts}, nil
-		}
+		a, there = accountApplier{m.Accounts}, m.Accounts != nil
 	case KindThreads:
-		if m.Bind != nil {
-			return threadApplier{m}, nil
-		}
+		a, there = threadApplier{m}, m.Bind != nil
 	case KindSlice:
-		if m.Commands != nil {
-			return sliceApplier{m.Commands}, nil
-		}
+		a, there = sliceApplier{m.Commands}, m.Commands != nil
 	case KindSysctl:
-		if m.Commands != nil {
-			return sysctlApplier{m.Commands}, nil
-		}
+		a, there = sysctlApplier{m.Commands}, m.Commands != nil
 	case KindPerform:
-		if m.Commands != nil {
-			return performApplier{m.Commands}, nil
-		}
+		a, there = performApplier{m.Commands}, m.Commands != nil
+	default:
+		there = false
 	}
-	return nil, fmt.Errorf("changes of kind %q are not supported on this system", k)
+	if !there {
+		return nil, fmt.Errorf("changes of kind %q are not supported on this system", k)
+	}
+	return a, nil
 }
 
 // wait waits for a while. Without a clock, or when ctx has ended, it returns at once: the caller

@@ -1,10 +1,8 @@
 package control
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -49,127 +47,82 @@ const (
 	attrVia       = 18
 )
 
-// saved is the JSON form of bodies, each in base64.
-type saved struct {
-	Addresses  []string `json:"addresses,omitempty"`
-	Neighbours []string `json:"neighbours,omitempty"`
-	Routes     []string `json:"routes,omitempty"`
+// bodies is the saved state: addresses, permanent neighbor table entries, routes. Its JSON form has
+// each body in base64.
+type bodies struct {
+	Addresses  [][]byte `json:"addresses,omitempty"`
+	Neighbours [][]byte `json:"neighbours,omitempty"`
+	Routes     [][]byte `json:"routes,omitempty"`
 }
 
-// bodies is the saved state: addresses, permanent neighbor table entries, routes.
-type bodies struct{ addresses, neighbours, routes [][]byte }
-
 func encodeSaved(b bodies) (string, error) {
-	if len(b.addresses)+len(b.neighbours)+len(b.routes) == 0 {
+	if len(b.Addresses)+len(b.Neighbours)+len(b.Routes) == 0 {
 		return "", nil
 	}
-	text, err := json.Marshal(saved{Addresses: encode64(b.addresses), Neighbours: encode64(b.neighbours),
-		Routes: encode64(b.routes)})
+	text, err := json.Marshal(b)
 	return string(text), err
 }
 
-func decodeSaved(text string) (bodies, error) {
-	if text == "" {
-		return bodies{}, nil
+func decodeSaved(text string) (b bodies, err error) {
+	if text != "" {
+		err = json.Unmarshal([]byte(text), &b)
 	}
-	var s saved
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
+	if err != nil {
 		return bodies{}, fmt.Errorf("saved addresses and routes: %w", err)
 	}
-	addresses, err1 := decode64(s.Addresses, addrHeader)
-	neighbours, err2 := decode64(s.Neighbours, neighbourHeader)
-	routes, err3 := decode64(s.Routes, routeHeader)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return bodies{}, err
-	}
-	return bodies{addresses, neighbours, routes}, nil
+	return b, nil
 }
 
-// of reports whether b holds only what Links.Save saves of an interface.
+// of reports whether b holds only what Links.Save saves of an interface, all of it complete.
 func (b bodies) of(index uint32) bool {
-	return len(selectAddresses(b.addresses, index)) == len(b.addresses) &&
-		len(selectNeighbours(b.neighbours, index)) == len(b.neighbours) &&
-		len(selectRoutes(b.routes, index)) == len(b.routes)
-}
-
-func encode64(bodies [][]byte) []string {
-	var texts []string
-	for _, b := range bodies {
-		texts = append(texts, base64.StdEncoding.EncodeToString(b))
-	}
-	return texts
-}
-
-func decode64(texts []string, header int) ([][]byte, error) {
-	var bodies [][]byte
-	for _, text := range texts {
-		b, err := base64.StdEncoding.DecodeString(text)
-		if err == nil && len(b) < header {
-			err = fmt.Errorf("only %d bytes", len(b))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("saved address, neighbor or route: %w", err)
-		}
-		bodies = append(bodies, b)
-	}
-	return bodies, nil
+	return len(selectAddresses(b.Addresses, index)) == len(b.Addresses) &&
+		len(selectNeighbours(b.Neighbours, index)) == len(b.Neighbours) &&
+		len(selectRoutes(b.Routes, index)) == len(b.Routes)
 }
 
 // selectAddresses returns the configured IPv6 addresses of an interface; IPv4 addresses survive
 // going down, and the kernel adds the IPv6 link-local address by itself.
 func selectAddresses(bodies [][]byte, index uint32) [][]byte {
-	var chosen [][]byte
-	for _, b := range bodies {
-		if len(b) < addrHeader || b[0] != familyIPv6 || binary.NativeEndian.Uint32(b[addrIndex:]) != index {
-			continue
-		}
-		if b[2]&permanent != 0 && (b[3] == scopeGlobal || b[3] == scopeSite) {
-			chosen = append(chosen, b)
-		}
-	}
-	return chosen
+	return kept(bodies, func(b []byte) bool {
+		return len(b) >= addrHeader && b[0] == familyIPv6 &&
+			binary.NativeEndian.Uint32(b[addrIndex:]) == index &&
+			b[2]&permanent != 0 && (b[3] == scopeGlobal || b[3] == scopeSite)
+	})
 }
 
 // selectNeighbours returns the configured neighbor entries of an interface, which are lost as well
 // when it goes down.
 func selectNeighbours(bodies [][]byte, index uint32) [][]byte {
-	var chosen [][]byte
-	for _, b := range bodies {
-		if len(b) >= neighbourHeader && binary.NativeEndian.Uint32(b[neighbourIndex:]) == index &&
-			binary.NativeEndian.Uint16(b[neighbourState:])&neighbourStays != 0 {
-			chosen = append(chosen, b)
-		}
-	}
-	return chosen
+	return kept(bodies, func(b []byte) bool {
+		return len(b) >= neighbourHeader && binary.NativeEndian.Uint32(b[neighbourIndex:]) == index &&
+			binary.NativeEndian.Uint16(b[neighbourState:])&neighbourStays != 0
+	})
 }
 
 // selectRoutes returns the configured routes through an interface, those without a gateway first,
 // since gateways are reached through them. State flags are cleared, since the kernel rejects them.
 func selectRoutes(bodies [][]byte, index uint32) [][]byte {
-	var chosen [][]byte
-	for _, b := range bodies {
-		if len(b) < routeHeader || !configured(b) || !leadsThrough(b, index) {
-			continue
-		}
+	chosen := kept(bodies, func(b []byte) bool {
+		return len(b) >= routeHeader && configured(b) && leadsThrough(b, index)
+	})
+	for i, b := range chosen {
 		b = slices.Clone(b)
 		binary.NativeEndian.PutUint32(b[routeFlags:], binary.NativeEndian.Uint32(b[routeFlags:])&flagOnlink)
-		chosen = append(chosen, b)
+		chosen[i] = b
 	}
 	slices.SortStableFunc(chosen, func(a, b []byte) int { return gateways(a) - gateways(b) })
 	return chosen
 }
 
+func kept(bodies [][]byte, wanted func([]byte) bool) [][]byte {
+	return slices.DeleteFunc(slices.Clone(bodies), func(b []byte) bool { return !wanted(b) })
+}
+
 // configured reports whether a route would not return by itself.
 func configured(b []byte) bool {
-	if b[routeTable] == tableLocal || b[routeType] != typeUnicast ||
-		binary.NativeEndian.Uint32(b[routeFlags:])&flagCloned != 0 {
-		return false
-	}
-	switch b[routeProtocol] {
-	case protoRedirect, protoKernel, protoRA:
-		return false
-	}
-	return true
+	return b[routeTable] != tableLocal && b[routeType] == typeUnicast &&
+		binary.NativeEndian.Uint32(b[routeFlags:])&flagCloned == 0 &&
+		!slices.Contains([]byte{protoRedirect, protoKernel, protoRA}, b[routeProtocol])
 }
 
 // leadsThrough reports whether a route, or one of the paths of a route with several, uses an
