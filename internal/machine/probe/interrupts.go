@@ -166,26 +166,19 @@ func (i Interrupts) PerSecond(count uint64) float64 {
 // InterruptsBetween compares two readings. It ignores CPUs that are not in both, and new rows.
 func InterruptsBetween(before, after InterruptTable, elapsed time.Duration) Interrupts {
 	result := Interrupts{Elapsed: elapsed}
-	for column, cpu := range after.CPUs {
-		was := slices.Index(before.CPUs, cpu)
-		if was < 0 {
+	for _, cpu := range after.CPUs {
+		if !slices.Contains(before.CPUs, cpu) {
 			continue
 		}
 		c := CPUInterrupts{CPU: cpu, Others: map[string]uint64{}}
-		for _, row := range after.Rows {
-			old, there := before.Row(row.Name)
-			if !there || column >= len(row.Counts) || was >= len(old.Counts) ||
-				row.Counts[column] <= old.Counts[was] {
-				continue
-			}
-			n := row.Counts[column] - old.Counts[was]
+		for _, row := range after.Since(before, []int{cpu}) {
 			switch {
 			case row.Tick():
-				c.Ticks += n
+				c.Ticks += row.Total()
 			case row.Device():
-				c.Devices += n
+				c.Devices += row.Total()
 			default:
-				c.Others[row.Name] = n
+				c.Others[row.Name] = row.Total()
 			}
 		}
 		result.CPUs = append(result.CPUs, c)

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,4 +190,55 @@ func (v *Virtualisation) askSysctl(ctx context.Context, c host.Commands) {
 		strings.Contains(string(out), "\npvbus0 at mainbus0") {
 		v.found("vm", "dmesg: pvbus0 at mainbus0")
 	}
+}
+
+// A Platform is what decides which remedies can work on a machine.
+type Platform struct {
+	X86       bool
+	Guest     bool // of a hypervisor
+	Container bool
+	Modules   bool // the kernel loads modules
+	Mainframe bool // of IBM: no sensors, a fixed clock
+	Rented    bool // a whole machine of a cloud: its firmware is the owner's
+	WSL       bool // Windows starts the kernel
+}
+
+// PlatformOf reads the files of a machine; it runs no program.
+func PlatformOf(h host.Host) Platform {
+	var v Virtualisation
+	v.askFiles(h)
+	cpuinfo, _ := h.Root.Read("/proc/cpuinfo") // "" is of no known processor
+	return Platform{X86: host.IsX86(cpuinfo), Guest: v.Machine != "",
+		Container: v.Container != "", Modules: h.Root.Exists("/proc/modules"),
+		Mainframe: strings.Contains(cpuinfo, "IBM/S390"), WSL: isWSL(h), Rented: v.rented}
+}
+
+// isWSL reports whether the kernel is that of the Windows Subsystem for Linux, by its release.
+func isWSL(h host.Host) bool {
+	release, _ := h.Root.Read("/proc/sys/kernel/osrelease") // "" is of no known kernel
+	return strings.Contains(strings.ToLower(release), "microsoft")
+}
+
+// remedies are what to do about something that a machine lacks.
+//
+//go:embed remedies.txt
+var remedies string
+
+// is reports whether a condition of remedies holds.
+func (p Platform) is(condition string) bool {
+	return map[string]bool{"any": true, "guest": p.Guest, "container": p.Container, "mainframe": p.Mainframe,
+		"wsl": p.WSL, "rented": p.Rented, "rented-arm": p.Rented && !p.X86, "x86": p.X86, "not-x86": !p.X86,
+		"no-modules": !p.Modules}[condition]
+}
+
+// Remedy returns what to do about a topic of remedies on this machine.
+func (p Platform) Remedy(topic string) string {
+	for line := range strings.Lines(remedies) {
+		of, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		condition, text, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		if of == topic && p.is(condition) {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
 }
