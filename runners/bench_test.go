@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	libkrun "krund/cgo"
@@ -15,18 +14,9 @@ import (
 )
 
 // empties are benchmarks with an empty run_iter, in the languages that need no compilation.
-var empties = []struct {
-	language, runner, file, text string
-	options                      []string // options of the VM
-}{
-	{"python", "python/runner.py", "bench.py", "def run_iter(n):\n    pass\n", nil},
-	{"lua", "lua/runner.lua", "bench.lua", "function run_iter(n) end\n", nil},
-	{"lua", "lua/runner.lua", "bench.lua", "function run_iter(n) end\n", []string{"-joff"}},
-	{"javascript", "javascript/runner.js", "bench.js", "function run_iter(n) {}\n", nil},
-	{"javascript", "javascript/runner.js", "bench.wasm", emptyModule, nil},
-	{"php", "php/runner.php", "bench.php", "<?php\nfunction run_iter($n) {}\n", nil},
-	{"php", "php/runner.php", "bench.php", "<?php\nfunction run_iter($n) {}\n", phpJIT},
-}
+var empties = map[string]string{"python": "def run_iter(n):\n    pass\n", "lua": "function run_iter(n) end\n",
+	"ruby": "def run_iter(n)\nend\n", "php": "<?php\nfunction run_iter($n) {}\n",
+	"javascript": "function run_iter(n) {}\n"}
 
 // BenchmarkEmptyIteration reports the overhead of each runner: "measured" is the wall time of an
 // iteration with an empty run_iter, "between" the time from the end of an iteration to the start of
@@ -50,16 +40,25 @@ func BenchmarkEmptyIteration(b *testing.B) {
 		measureEmpty(b, filepath.Join(built, "runners", "c", "runner"), library)
 	})
 	b.Run("Go", func(b *testing.B) { measureEmpty(b, buildGo(b)) })
-	for _, e := range empties {
-		b.Run(strings.Join(append([]string{e.language}, e.options...), " "), func(b *testing.B) {
-			file := empty(e.file, e.text)
-			vms := runnertest.Interpreters(b, e.language)
-			for _, name := range slices.Sorted(maps.Keys(vms)) {
-				argv := slices.Concat([]string{vms[name]}, e.options,
-					[]string{filepath.Join(built, "runners", e.runner), file})
-				b.Run(name, func(b *testing.B) { measureEmpty(b, argv...) })
+	for _, l := range scripts {
+		file := empty(l.file, empties[l.language])
+		for name, path := range runnertest.Interpreters(b, l.language) {
+			ways := map[string][]string{"": {path, scriptRunner(l.language)}}
+			if l.ways != nil {
+				ways = l.ways(b, name, path)
 			}
-		})
+			if yjit := []string{path, "--yjit", scriptRunner("ruby")}; l.language == "ruby" {
+				ways[" YJIT"] = yjit
+			}
+			for how, vm := range ways {
+				b.Run(l.language+" "+name+how, func(b *testing.B) { measureEmpty(b, append(vm, file)...) })
+			}
+			if l.language == "javascript" {
+				b.Run("WebAssembly "+name, func(b *testing.B) {
+					measureEmpty(b, append(ways[""], empty("bench.wasm", emptyModule))...)
+				})
+			}
+		}
 	}
 	b.Run("dotnet", func(b *testing.B) {
 		library := compileCSharp(b, empty("bench.cs",
@@ -70,7 +69,6 @@ func BenchmarkEmptyIteration(b *testing.B) {
 		}
 	})
 	benchmarkEmptyJava(b)
-	benchmarkEmptyRuby(b, empty("bench.rb", "def run_iter(n)\nend\n"))
 }
 
 func measureEmpty(b *testing.B, argv ...string) {

@@ -265,7 +265,7 @@ func TestInstrumentPyPy(t *testing.T) {
 		}
 		for _, options := range [][]string{nil, {"--jit", "off"}} {
 			file := write(t, "bench.py", "def run_iter(n):\n    pass\n")
-			argv := slices.Concat([]string{path}, options, pythonArgv(path, file)[1:], []string{"1"})
+			argv := slices.Concat([]string{path}, options, []string{scriptRunner("python"), file, "1"})
 			want := 7
 			if options != nil {
 				want = 3
@@ -386,7 +386,7 @@ func TestJavaScriptInstrument(t *testing.T) {
 			causeNames{"mark-compact", "fresh bench.js", "work bench.js", "(wrong map)",
 				"--single-threaded"}.check(t, cause)
 			t.Run("no options", func(t *testing.T) {
-				file := write(t, "bench.js", goodJavaScript)
+				file := write(t, "bench.js", source("javascript", "good"))
 				r := run{argv: append(javaScriptArgv(path, file), "1"), iterations: 1, instrument: "events"}
 				r.do(t).check(t, expect{ExitInstrument, 0, libkrun.StateReady, "",
 					"V8 cannot report what KRUN_INSTRUMENT asks for: Error: events need Node 16"})

@@ -12,82 +12,30 @@ import (
 	"krund/runners/runnertest"
 )
 
-const (
-	goodJavaScript = `
-"use strict";
-const run_iter = (n) => { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum; };
-`
-	// The interface of benchmarks that were written for Krun, which ran them in V8's shell d8.
-	oldJavaScript = `
-load("beside.js");
-var EXPECT = 4950;
-function run_iter(n) {
-	var total = add_up(n);
-	if (total !== EXPECT) {
-		print("bad checksum:", total, "vs", EXPECT);
-		quit(1);
-	}
-}
-`
-	besideJavaScript = "function add_up(n) { var total = 0; for (var i = 0; i < n; i++) total += i; return " +
-		"total; }\n"
-
-	// A script may use the same names as the runner and Node.
-	namesakesJavaScript = `
-var process = 1, Module = 2, main = 3;
-function require(x) { return x; }
-let load = 4, quit = 5;
-const fs = 6, vm = 7, path = 8, measure = 9, krun = 10;
-var count = 0;
-function run_iter(n) { print(n, typeof n, 1 / n, this === globalThis || this === undefined, ++count); }
-`
-	checksumJavaScript = `
-var calls = 0;
-function run_iter(n) {
-	if (++calls === 4) {
-		console.log("bad checksum");
-		process.exit(1);
-	}
-}
-`
-	raisingJavaScript = `
-var calls = [];
-function third() { throw new RangeError("third\n time"); }
-function run_iter(n) { if (calls.push(n) === 3) third(); }
-`
-	refusingJavaScript = `
-function run_iter(n) { throw { get stack() { throw 1; }, toString() { throw 2; } }; }
-`
-	// Pending work is not waited for after the measurement.
-	lingeringJavaScript = `
-setInterval(() => print("tick"), 1);
-Promise.resolve().then(() => print("later"));
-function run_iter(n) {}
-`
-)
-
 // javaScriptCases run on every VM.
-var javaScriptCases = append(common(goodJavaScript, 20, "100", "ten", "1.5", "9007199254740993"),
-	prints("negative", "function run_iter(n) { print(n, typeof n); }", "-7", 2, "-7 number\n-7 number\n"),
-	prints("namesakes", namesakesJavaScript, "-0", 2,
+var javaScriptCases = append(common(source("javascript", "good"), 20, "100", "ten", "1.5",
+	"9007199254740993"),
+	prints("negative", "function run_iter(n) { print(n, typeof n); }", "-7", 2,
+		"-7 number\n-7 number\n"),
+	prints("namesakes", source("javascript", "namesakes"), "-0", 2,
 		"0 number Infinity true 1\n0 number Infinity true 2\n"),
 	prints("prints much", `function run_iter(n) { print("x".repeat(n)); }`, "1000000", 1,
 		strings.Repeat("x", 1_000_000)+"\n"),
 	prints("byte order mark", "\ufefffunction run_iter(n) {}", "1", 1, ""),
-	prints("leaves timers", lingeringJavaScript, "1", 3, ""),
-	checks(checksumJavaScript),
+	prints("leaves timers", source("javascript", "lingers"), "1", 3, ""),
+	checks(source("javascript", "checks")),
 	scriptCase{"quits", "function run_iter(n) { quit(n); }", []string{"9"}, run{iterations: 10},
 		expect{9, 0, libkrun.StateReady, "", ""}},
 	scriptCase{"quits with 0", "function run_iter(n) { quit(); }", []string{"9"}, run{iterations: 10},
 		expect{0, 0, libkrun.StateReady, "", ""}},
 	scriptCase{"own status", "process.exitCode = 3; function run_iter(n) {}", []string{"1"},
 		run{iterations: 2}, expect{3, 2, libkrun.StateDone, "", ""}},
-	raises(raisingJavaScript, "raised an exception in run_iter: RangeError: third time\n"),
+	raises(source("javascript", "raises"), "raised an exception in run_iter: RangeError: third time\n"),
 	fails("text thrown", `function run_iter(n) { throw "sorry"; }`, ExitException,
 		"raised an exception in run_iter: sorry\n"),
 	fails("nothing thrown", `function run_iter(n) { throw undefined; }`, ExitException,
 		"raised an exception in run_iter: undefined\n"),
-	fails("exception that cannot be shown", refusingJavaScript, ExitException,
+	fails("exception that cannot be shown", source("javascript", "refuses"), ExitException,
 		"raised an exception in run_iter: a thrown object\n"),
 	fails("deep recursion", "function run_iter(n) { return run_iter(n) + 1; }", ExitException,
 		"RangeError: Maximum call stack size exceeded\n"),
@@ -104,102 +52,49 @@ var javaScriptCases = append(common(goodJavaScript, 20, "100", "ten", "1.5", "90
 	fails("quits at load", "quit(5);", 5, ""),
 )
 
-func TestJavaScript(t *testing.T) {
-	needBuilt(t)
-	for name, path := range runnertest.Interpreters(t, "javascript") {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testScripts(t, javaScriptArgv(path, "")[:2], "bench.js", javaScriptCases)
-			t.Run("of Krun", func(t *testing.T) { testOldJavaScript(t, path) })
-			t.Run("requires", func(t *testing.T) { testJavaScriptRequire(t, path) })
-			t.Run("trace", func(t *testing.T) { testJavaScriptTrace(t, path) })
-			t.Run("ended twice", func(t *testing.T) { testJavaScriptMeasure(t, path) })
-			t.Run("wrong library", func(t *testing.T) { testJavaScriptLibrary(t, path) })
-		})
-	}
-}
-
 func javaScriptArgv(vm, file string) []string {
-	return []string{vm, filepath.Join(built, "runners", "javascript", "runner.js"), file}
+	return []string{vm, scriptRunner("javascript"), file}
 }
 
-// besides creates a second file in the directory of a file.
-func besides(t *testing.T, file, name, text string) {
-	t.Helper()
-	must.Do(t, os.WriteFile(filepath.Join(filepath.Dir(file), name), []byte(text), 0o644))
-}
-
-// testOldJavaScript: benchmarks for d8 run unchanged, with what they load from their directory or
-// the working directory.
-func testOldJavaScript(t *testing.T, vm string) {
-	file := write(t, "bench.js", oldJavaScript)
-	besides(t, file, "beside.js", besideJavaScript)
-	r := run{argv: append(javaScriptArgv(vm, file), "100"), iterations: 5}
-	r.do(t).check(t, expect{0, 5, libkrun.StateDone, "", ""})
-	r = run{argv: append(javaScriptArgv(vm, file), "99"), iterations: 5}
-	r.do(t).check(t, expect{1, 0, libkrun.StateReady, "bad checksum: 4851 vs 4950\n", ""})
-	elsewhere := write(t, "bench.js",
-		`require("fs").writeFileSync("here.js", "function run_iter(n) {}"); load("here.js");`)
-	r = run{argv: append(javaScriptArgv(vm, elsewhere), "1"), iterations: 1}
-	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "", ""})
-}
-
-// testJavaScriptRequire: modules of Node and those in the benchmark's directory are found.
-func testJavaScriptRequire(t *testing.T, vm string) {
-	file := write(t, "bench.js", `
-var beside = require("./beside"), os = require("os");
-function run_iter(n) { print(beside.double(n), typeof os.cpus); }
-`)
-	besides(t, file, "beside.js", "exports.double = (n) => 2 * n;\n")
+// testJavaScript: what a benchmark loads from the working directory, and modules of Node and of the
+// benchmark's directory; the stack in the message of an exception; a benchmark that ends the
+// iteration itself, through the addon; and unusable addons.
+func testJavaScript(t *testing.T, _, vm string) {
+	addon := filepath.Join(built, "runners", "javascript", "krun.node")
+	testScripts(t, javaScriptArgv(vm, "")[:2], "bench.js", []scriptCase{
+		prints("written there", `require("fs").writeFileSync("here.js", "function run_iter(n) {}"); load("here.js");`,
+			"1", 1, ""),
+		{"ended twice", "var krun = require('" + addon + "');\nfunction run_iter(n) { krun.end(); }\n",
+			[]string{"1"}, run{iterations: 10}, expect{ExitMeasure, 1, libkrun.StateReady, "",
+				"krun_begin or krun_end: "}},
+	})
+	file := write(t, "bench.js", source("javascript", "requires"))
+	must.Write(t, filepath.Join(filepath.Dir(file), "beside.js"), "exports.double = (n) => 2 * n;\n")
 	r := run{argv: append(javaScriptArgv(vm, file), "21"), iterations: 1}
 	r.do(t).check(t, expect{0, 1, libkrun.StateDone, "42 function\n", ""})
-}
 
-// testJavaScriptTrace: the stack has file, line and function, and the exception is in the last
-// line.
-func testJavaScriptTrace(t *testing.T, vm string) {
-	file := write(t, "bench.js", raisingJavaScript)
+	file = write(t, "bench.js", source("javascript", "raises"))
 	e := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 10}.do(t)
-	must.Be(t, strings.Contains(e.stderr, "at third ("+file+":3:") &&
-		strings.Contains(e.stderr, "at run_iter ("+file+":4:"), "no trace", e.stderr)
+	must.Be(t, strings.Contains(e.stderr, "at third ("+file+":2:") &&
+		strings.Contains(e.stderr, "at run_iter ("+file+":3:"), "no trace", e.stderr)
 	lines := strings.Split(strings.TrimSpace(e.stderr), "\n")
 	want := "runner.js: " + file + " raised an exception in run_iter: RangeError: third time"
 	must.Equal(t, lines[len(lines)-1], want, "last line")
-}
-
-// testJavaScriptMeasure: krun_end reports a benchmark that ends the iteration itself, through the
-// addon.
-func testJavaScriptMeasure(t *testing.T, vm string) {
-	addon := filepath.Join(built, "runners", "javascript", "krun.node")
-	file := write(t, "bench.js", "var krun = require('"+addon+"');\nfunction run_iter(n) { krun.end(); }\n")
-	r := run{argv: append(javaScriptArgv(vm, file), "1"), iterations: 10}
-	r.do(t).check(t, expect{ExitMeasure, 1, libkrun.StateReady, "", "krun_begin or krun_end: "})
+	testJavaScriptLibrary(t, vm)
 }
 
 // testJavaScriptLibrary runs the runner with unusable addons.
 func testJavaScriptLibrary(t *testing.T, vm string) {
-	file := write(t, "bench.js", goodJavaScript)
-	source := must.Get(os.ReadFile(filepath.Join(built, "runners", "javascript", "runner.js")))(t)
-	other := `
-#include <stddef.h>
-int napi_create_int32(void *env, int value, void **result);
-int napi_create_function(void *env, const char *name, size_t length, void *function, void *data, void **result);
-int napi_set_named_property(void *env, void *object, const char *name, void *value);
-static void *version(void *env, void *info) { void *value = NULL; napi_create_int32(env, 1000, &value); return value; }
-void *napi_register_module_v1(void *env, void *exports) {
-	void *function = NULL;
-	napi_create_function(env, "version", 7, version, NULL, &function);
-	napi_set_named_property(env, exports, "version", function);
-	return exports;
-}`
+	file := write(t, "bench.js", source("javascript", "good"))
+	text := must.Get(os.ReadFile(scriptRunner("javascript")))(t)
 	const empty = "void *napi_register_module_v1(void *env, void *exports) { return exports; }"
 	for addon, complaint := range map[string]string{
-		"":                              "cannot load libkrun: Error: ",
-		empty:                           "cannot load libkrun: TypeError: ",
-		"int other(void) { return 1; }": "cannot load libkrun: Error: ",
-		other:                           "interface version 1000, this runner needs 1",
+		"":                                "cannot load libkrun: Error: ",
+		empty:                             "cannot load libkrun: TypeError: ",
+		"int other(void) { return 1; }":   "cannot load libkrun: Error: ",
+		source("javascript", "version.c"): "interface version 1000, this runner needs 1",
 	} {
-		runner := write(t, "runner.js", string(source))
+		runner := write(t, "runner.js", string(text))
 		if addon != "" {
 			must.Do(t, os.Rename(compile(t, addon), filepath.Join(filepath.Dir(runner), "krun.node")))
 		}

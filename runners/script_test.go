@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/tools/txtar"
+
 	libkrun "krund/cgo"
 	"krund/rig/must"
 	"krund/runners/runnertest"
@@ -69,6 +71,33 @@ func common(good string, iterations int, parameter string, wrong ...string) []sc
 			expect{ExitUsage, 0, libkrun.StateNew, "", "usage: "}})
 	}
 	return cases
+}
+
+// sources are the longer benchmarks of a language, in testdata/scripts.
+func sources(language string) []txtar.File {
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "scripts", language+".txtar"))
+	if err != nil {
+		panic(err) // it is in the repository
+	}
+	return archive.Files
+}
+
+// source returns one of them.
+func source(language, name string) string {
+	for _, f := range sources(language) {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	panic("no " + name + " in " + language)
+}
+
+// called is what a benchmark says in a call for a parameter, "" without a format.
+func called(format, parameter string, call int) string {
+	if format == "" {
+		return ""
+	}
+	return fmt.Sprintf(format, parameter, call)
 }
 
 // testScripts runs cases; vm is the command line up to the runner, file the name of the benchmark's
