@@ -65,21 +65,3 @@ func TestTooManyReports(t *testing.T) {
 		must.Equal(t, err != nil, (i == mostQueued-mostOfUser), "report", i, "of others", err)
 	}
 }
-
-// TestSweepReports: reports of experiments that `keep` or another process of the hub has deleted
-// are removed when the next one is made; what is being made stays.
-func TestSweepReports(t *testing.T) {
-	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
-	parent := filepath.Join(h.dir, "experiments", "reports")
-	for _, name := range []string{"e1-ab", "e1-e2-ab", "gone-ab", "e1-gone-ab", "part-12", "work-12"} {
-		must.Do(t, os.MkdirAll(filepath.Join(parent, name), 0o755))
-	}
-	must.Do(t, h.reports.sweep())
-	entries, err := os.ReadDir(parent)
-	var left []string
-	for _, e := range entries {
-		left = append(left, e.Name())
-	}
-	got := fmt.Sprint(left)
-	must.Be(t, err == nil && got == "[e1-ab e1-e2-ab part-12 work-12]", "left", got, err)
-}

@@ -392,7 +392,7 @@ func (p *Pages) remove(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) Delete(ctx context.Context, id, by string) error {
 	err := jobs.Retention{DB: p.db, Store: p.store, Log: p.log}.Delete(ctx, id, by)
 	if err == nil {
-		err = errors.Join(p.reports.cache.Remove(id), p.reports.remove(id))
+		err = p.reports.cache.Remove(id)
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
 	"os"
@@ -32,13 +31,12 @@ import (
 
 // Bounds of making reports; see rebuild.Krunctl for those of one.
 const (
-	atOnce      = 2               // processes
-	mostReports = 300             // that are kept
-	patience    = 5 * time.Second // of a request that waits for one
-	viewTime    = 12 * time.Hour
-	mostViews   = 10000
-	mostOfUser  = 5  // reports that wait or are being made for one user
-	mostQueued  = 50 // and for all
+	atOnce     = 2               // processes
+	patience   = 5 * time.Second // of a request that waits for one
+	viewTime   = 12 * time.Hour
+	mostViews  = 10000
+	mostOfUser = 5  // reports that wait or are being made for one user
+	mostQueued = 50 // and for all
 )
 
 // reports makes reports and comparisons, and keeps them as long as the records are the same.
@@ -191,7 +189,7 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, file string,
 // start returns the job that makes a report, and the directory where it will be.
 func (s *reports) start(want wanted, by string) (*making, string, error) {
 	sum := sha256.Sum256([]byte(want.key + "\n" + display.Version()))
-	key := strings.Join(append(slices.Clone(want.experiments), hex.EncodeToString(sum[:])), "-")
+	key := rebuild.ReportOf(want.experiments, hex.EncodeToString(sum[:]))
 	dir := filepath.Join(s.Dir, rebuild.Reports, key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -244,9 +242,9 @@ func (s *reports) make(want wanted, dir string) error {
 		err = os.Rename(part, dir)
 	}
 	if err != nil {
-		return errors.Join(err, os.RemoveAll(part))
+		err = errors.Join(err, os.RemoveAll(part))
 	}
-	return s.sweep()
+	return err
 }
 
 // fill runs krunctl in a directory where the experiments have their names: a report shows the names
@@ -256,7 +254,7 @@ func (s *reports) fill(ctx context.Context, part string, want wanted) error {
 	if err != nil {
 		return fmt.Errorf("make a directory for krunctl: %w", err)
 	}
-	defer os.RemoveAll(work) //nolint:errcheck // sweep removes it, too
+	defer os.RemoveAll(work) //nolint:errcheck // the cache removes it, too
 	args := append(slices.Clone(want.args), "-o", filepath.Join(part, want.file))
 	for _, id := range want.experiments {
 		from, err := s.cache.Experiment(ctx, id)
@@ -292,62 +290,6 @@ func (s *reports) krunctl(ctx context.Context, work, file string, args []string)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	return errors.New(cmp.Or(lines[len(lines)-1], err.Error()))
-}
-
-// sweep removes the reports of experiments that were deleted, by another process of the hub or
-// while one was made, and the oldest when there are too many.
-func (s *reports) sweep() error {
-	parent := filepath.Join(s.Dir, rebuild.Reports)
-	entries, err := os.ReadDir(parent)
-	entries = slices.DeleteFunc(entries, func(e os.DirEntry) bool {
-		gone := s.deleted(e.Name())
-		if gone {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
-		}
-		return gone
-	})
-	if err != nil || len(entries) <= mostReports {
-		return err
-	}
-	made := func(e os.DirEntry) time.Time {
-		info, err := e.Info()
-		if err != nil {
-			return time.Time{}
-		}
-		return info.ModTime()
-	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return made(a).Compare(made(b)) })
-	for _, e := range entries[:len(entries)-mostReports] {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
-	}
-	return err
-}
-
-// deleted reports whether a directory is a report of an experiment that does not exist.
-func (s *reports) deleted(name string) bool {
-	parts := strings.Split(name, "-")
-	if parts[0] == "part" || parts[0] == "work" { // of a report that is being made
-		return false
-	}
-	return slices.ContainsFunc(parts[:len(parts)-1], func(id string) bool {
-		_, err := s.DB.Experiment(s.ctx, id)
-		return errors.Is(err, database.ErrMissing)
-	})
-}
-
-// remove removes the reports of an experiment.
-func (s *reports) remove(experiment string) error {
-	parent := filepath.Join(s.Dir, rebuild.Reports)
-	entries, err := os.ReadDir(parent)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for _, e := range entries {
-		if slices.Contains(strings.Split(e.Name(), "-"), experiment) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
-		}
-	}
-	return err
 }
 
 // permit returns the token of a view, for the half of its time at least.

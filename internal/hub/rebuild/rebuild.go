@@ -213,11 +213,16 @@ func Krunctl(ctx context.Context, program, dir string, args []string) (string, e
 	return command.Run(ctx, command.Cmd{Argv: argv, Dir: dir, Env: env, Timeout: Longest})
 }
 
-// Reports is the name of a directory in the cache's that is not one of an experiment.
+// Reports is the directory in the cache's with reports and comparisons, see [ReportOf].
 const Reports = "reports"
 
+// ReportOf names the directory of what was made of experiments; key tells it from others of them.
+func ReportOf(experiments []string, key string) string {
+	return strings.Join(append(slices.Clone(experiments), key), "-")
+}
+
 // A directory that was not used for oldest is removed, and so are those used least recently if all
-// have more than MostBytes. One that was used within inUse may be read by krunctl.
+// have more than MostBytes. One that was used within inUse may be read by krunctl, or by a browser.
 const (
 	oldest     = 30 * 24 * time.Hour
 	inUse      = time.Hour
@@ -227,22 +232,35 @@ const (
 // MostBytes is how large all directories of a cache together become, beside those in use.
 var MostBytes int64 = 20 << 30 // a variable for tests
 
-// Remove removes the directory of an experiment.
-func (c *Cache) Remove(id string) error {
-	one := c.lock(id)
-	one.Lock()
-	defer one.Unlock()
-	if err := os.RemoveAll(filepath.Join(c.Dir, id)); err != nil {
-		return fmt.Errorf("remove the directory of experiment %s: %w", id, err)
-	}
-	return nil
-}
-
-// used is the directory of an experiment.
+// used is a directory of the cache.
 type used struct {
-	id    string
+	path  string
+	of    []string // experiments
 	last  time.Time
 	bytes int64
+}
+
+// Remove removes the directory of an experiment, and what was made of it.
+func (c *Cache) Remove(id string) error {
+	all, err := c.list()
+	for _, d := range all {
+		if slices.Contains(d.of, id) {
+			err = errors.Join(err, c.remove(d))
+		}
+	}
+	return err
+}
+
+func (c *Cache) remove(d used) error {
+	if filepath.Dir(d.path) == filepath.Clean(c.Dir) {
+		one := c.lock(d.of[0])
+		one.Lock()
+		defer one.Unlock()
+	}
+	if err := os.RemoveAll(d.path); err != nil {
+		return fmt.Errorf("remove what was made of experiment %s: %w", strings.Join(d.of, " and "), err)
+	}
+	return nil
 }
 
 // sweep removes directories: those of experiments that were deleted, and what the bounds above do
@@ -264,44 +282,50 @@ func (c *Cache) sweep(ctx context.Context) error {
 	}
 	var total int64
 	for _, d := range all { // those that were used last come first
-		_, missing := c.DB.Experiment(ctx, d.id)
+		deleted := slices.ContainsFunc(d.of, func(id string) bool {
+			_, missing := c.DB.Experiment(ctx, id)
+			return errors.Is(missing, database.ErrMissing)
+		})
 		total += d.bytes
 		age := now.Sub(d.last)
-		if errors.Is(missing, database.ErrMissing) || age > inUse && (age > oldest || total > MostBytes) {
+		if deleted || age > inUse && (age > oldest || total > MostBytes) {
 			total -= d.bytes
-			err = errors.Join(err, c.Remove(d.id))
+			err = errors.Join(err, c.remove(d))
 		}
 	}
 	return err
 }
 
-// list returns the directories of experiments, those that were used last first.
-func (c *Cache) list() ([]used, error) {
-	entries, err := os.ReadDir(c.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var all []used
-	for _, e := range entries {
-		if !e.IsDir() || e.Name() == Reports {
-			continue
+// list returns the directories, those that were used last first.
+func (c *Cache) list() (all []used, err error) {
+	for _, parent := range []string{c.Dir, filepath.Join(c.Dir, Reports)} {
+		entries, err := os.ReadDir(parent)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
 		}
-		info, err := e.Info()
-		if err != nil {
-			continue // it was removed
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || !e.IsDir() || parent == c.Dir && e.Name() == Reports {
+				continue // it was removed, or is none
+			}
+			d := used{path: filepath.Join(parent, e.Name()), of: []string{e.Name()}, last: info.ModTime()}
+			if parent != c.Dir { // work-1 and part-1 are of what is being made
+				parts := strings.Split(e.Name(), "-")
+				d.of = slices.DeleteFunc(parts[:len(parts)-1],
+					func(s string) bool { return s == "work" || s == "part" })
+			}
+			_ = filepath.WalkDir(d.path, func(_ string, e fs.DirEntry, err error) error {
+				if err != nil {
+					return fs.SkipDir // it was removed
+				}
+				if info, err := e.Info(); err == nil {
+					d.bytes += info.Size()
+				}
+				return nil
+			})
+			all = append(all, d)
 		}
-		d := used{id: e.Name(), last: info.ModTime()}
-		_ = filepath.WalkDir(filepath.Join(c.Dir, d.id), func(_ string, e fs.DirEntry, err error) error {
-			if err != nil {
-				return fs.SkipDir // it was removed
-			}
-			if info, err := e.Info(); err == nil {
-				d.bytes += info.Size()
-			}
-			return nil
-		})
-		all = append(all, d)
 	}
 	slices.SortFunc(all, func(a, b used) int { return b.last.Compare(a.last) })
-	return all, err
+	return all, nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // TestSweep: directories that are old, of deleted experiments, or used least recently of too many
-// are removed; those in use and the reports stay.
+// are removed, and so are reports; those in use and what is being made stay.
 func TestSweep(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	db := must.Get(database.Open(t.Context(), dbtest.SQLite(t), func() time.Time { return now }))(t)
@@ -30,13 +30,19 @@ func TestSweep(t *testing.T) {
 		deleted bool
 		bytes   int
 	}{
-		"asked":   {40 * 24 * time.Hour, false, 10}, // the one that is asked for: it is made again
-		"new":     {2 * time.Hour, false, 70 << 10},
-		"large":   {3 * time.Hour, false, 70 << 10}, // too much with the former
-		"in-use":  {time.Minute, false, 500},
-		"old":     {31 * 24 * time.Hour, false, 10},
-		"deleted": {2 * time.Minute, true, 10},
-		"reports": {99 * 24 * time.Hour, true, 10},
+		"asked":              {40 * 24 * time.Hour, false, 10}, // the one that is asked for: it is made again
+		"new":                {2 * time.Hour, false, 70 << 10},
+		"large":              {3 * time.Hour, false, 70 << 10}, // too much with the former
+		"in-use":             {time.Minute, false, 500},
+		"old":                {31 * 24 * time.Hour, false, 10},
+		"deleted":            {2 * time.Minute, true, 10},
+		"reports/new-x":      {2 * time.Minute, true, 10},
+		"reports/new-old-x":  {2 * time.Hour, true, 10},
+		"reports/old-x":      {31 * 24 * time.Hour, true, 10},
+		"reports/gone-x":     {2 * time.Minute, true, 10},
+		"reports/new-gone-x": {2 * time.Minute, true, 10},
+		"reports/part-12":    {2 * time.Minute, true, 10},
+		"reports/work-12":    {2 * time.Minute, true, 10},
 	} {
 		if !d.deleted {
 			must.Do(t, db.Update(t.Context(), func(tx *sql.Tx) error {
@@ -45,7 +51,7 @@ func TestSweep(t *testing.T) {
 			}))
 		}
 		dir := filepath.Join(c.Dir, name)
-		err := os.Mkdir(dir, 0o755)
+		err := os.MkdirAll(dir, 0o755)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, "x"), make([]byte, d.bytes), 0o644)
 		}
@@ -55,11 +61,12 @@ func TestSweep(t *testing.T) {
 		must.Do(t, err)
 	}
 	must.Get(c.Experiment(t.Context(), "asked"))(t)
-	entries, err := os.ReadDir(c.Dir)
 	var left []string
-	for _, e := range entries {
-		left = append(left, e.Name())
+	for _, pattern := range []string{"*", "reports/*"} {
+		for _, name := range must.Get(filepath.Glob(filepath.Join(c.Dir, pattern)))(t) {
+			left = append(left, strings.TrimPrefix(name, c.Dir+"/"))
+		}
 	}
-	got := strings.Join(left, " ")
-	must.Be(t, got == "in-use new reports" && err == nil, "left", got, err)
+	must.Equal(t, strings.Join(left, " "),
+		"in-use new reports reports/new-old-x reports/new-x reports/part-12 reports/work-12")
 }
