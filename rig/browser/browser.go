@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,30 +21,30 @@ import (
 )
 
 // chromium is a headless browser, driven by the Chrome DevTools Protocol over two pipes: messages
-// are JSON and end with a zero byte. All tests share one; each has tabs of its own.
+// are JSON and end with a zero byte. The tests of a package share one, one after the other; each has
+// tabs of its own.
 type chromium struct {
-	to      *os.File
-	command *exec.Cmd
-	profile string
-
-	mu      sync.Mutex
-	next    int
-	answers map[int]chan answer // by the number of the request
-	events  []event
-	news    *sync.Cond
-	dead    bool
+	to, from *os.File
+	in       *bufio.Reader // of from
+	command  *exec.Cmd
+	profile  string
+	asked    int // requests
+	events   []event
 }
 
-type answer struct {
-	ID     int
-	Result json.RawMessage
-	Error  *struct{ Message string }
-}
-
+// event is a message of the browser that is no answer.
 type event struct {
 	Method    string
 	SessionID string `json:"sessionId"`
 	Params    json.RawMessage
+}
+
+// message is an answer to the request of this number, or an event.
+type message struct {
+	event
+	ID     int
+	Result json.RawMessage
+	Error  *struct{ Message string }
 }
 
 var (
@@ -65,20 +66,18 @@ func startChromium() (*chromium, error) {
 	if err != nil {
 		return nil, errors.New("chromium is not installed: the pages are not tried in a browser")
 	}
-	b := &chromium{answers: map[int]chan answer{}}
-	b.news = sync.NewCond(&b.mu)
+	b := &chromium{}
 	if b.profile, err = os.MkdirTemp("", "krunhub-chromium-"); err != nil {
 		return nil, err
 	}
-	theirs, to, err := os.Pipe()
-	if err != nil {
+	var theirs, theirsToo *os.File
+	if theirs, b.to, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	from, theirsToo, err := os.Pipe()
-	if err != nil {
+	if b.from, theirsToo, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	b.to = to
+	b.in = bufio.NewReader(b.from)
 	b.command = exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu",
 		"--disable-background-networking", "--disable-dev-shm-usage", "--remote-debugging-pipe",
 		"--user-data-dir="+b.profile)
@@ -86,21 +85,15 @@ func startChromium() (*chromium, error) {
 	if err := b.command.Start(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(theirs.Close(), theirsToo.Close()); err != nil {
-		return nil, err
-	}
-	go b.read(from)
 	started = b
-	return b, nil
+	return b, errors.Join(theirs.Close(), theirsToo.Close())
 }
 
 func (b *chromium) end() {
-	_ = b.send("", "Browser.close", nil, b.number())
-	b.mu.Lock()
-	for !b.dead {
-		b.news.Wait()
+	_, err := b.send("", "Browser.close", nil)
+	for err == nil {
+		_, err = b.read()
 	}
-	b.mu.Unlock()
 	_ = b.command.Wait()
 	const most = 100
 	for range most { // processes of the browser may still write to it
@@ -110,40 +103,21 @@ func (b *chromium) end() {
 	}
 }
 
-func (b *chromium) read(from *os.File) {
-	r := bufio.NewReader(from)
-	for {
-		text, err := r.ReadBytes(0)
-		b.mu.Lock()
-		if err != nil {
-			b.dead = true
-			b.news.Broadcast()
-			b.mu.Unlock()
-			return
-		}
-		var a answer
-		var e event
-		if json.Unmarshal(text[:len(text)-1], &a) == nil && a.ID > 0 {
-			if to := b.answers[a.ID]; to != nil {
-				to <- a
-			}
-		} else if json.Unmarshal(text[:len(text)-1], &e) == nil {
-			b.events = append(b.events, e)
-			b.news.Broadcast()
-		}
-		b.mu.Unlock()
+// read reads a message, and keeps events.
+func (b *chromium) read() (m message, err error) {
+	text, err := b.in.ReadBytes(0)
+	if err == nil {
+		err = json.Unmarshal(text[:len(text)-1], &m)
 	}
+	if err == nil && m.ID == 0 {
+		b.events = append(b.events, m.event)
+	}
+	return m, err
 }
 
-func (b *chromium) number() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.next++
-	return b.next
-}
-
-func (b *chromium) send(session, method string, params any, id int) error {
-	message := map[string]any{"id": id, "method": method}
+func (b *chromium) send(session, method string, params any) (id int, err error) {
+	b.asked++
+	message := map[string]any{"id": b.asked, "method": method}
 	if params != nil {
 		message["params"] = params
 	}
@@ -154,26 +128,22 @@ func (b *chromium) send(session, method string, params any, id int) error {
 	if err == nil {
 		_, err = b.to.Write(append(text, 0))
 	}
-	return err
+	return b.asked, err
 }
 
 // call calls a method and reads its result.
 func (b *chromium) call(t *testing.T, session, method string, params, result any) {
 	t.Helper()
-	id, to := b.number(), make(chan answer, 1)
-	b.mu.Lock()
-	b.answers[id] = to
-	b.mu.Unlock()
-	must.Do(t, b.send(session, method, params, id))
 	const limit = 5 * time.Minute // of a machine that does much else
-	select {
-	case a := <-to:
-		must.Need(t, a.Error == nil, method, a.Error)
-		if result != nil {
-			must.Do(t, json.Unmarshal(a.Result, result), method, a.Result)
-		}
-	case <-time.After(limit):
-		t.Fatalf("%s: no answer", method)
+	must.Do(t, b.from.SetReadDeadline(time.Now().Add(limit)))
+	id := must.Get(b.send(session, method, params))(t)
+	var m message
+	for m.ID != id {
+		m = must.Get(b.read())(t, method)
+	}
+	must.Need(t, m.Error == nil, method, m.Error)
+	if result != nil {
+		must.Do(t, json.Unmarshal(m.Result, result), method, m.Result)
 	}
 }
 
@@ -218,9 +188,7 @@ func (p *Tab) Do(method string, params, result any) {
 // Open goes to an address and waits until it is loaded.
 func (p *Tab) Open(address string) {
 	p.t.Helper()
-	p.mu.Lock()
 	p.seen = len(p.events)
-	p.mu.Unlock()
 	var result struct{ ErrorText string }
 	p.Do("Page.navigate", Object{"url": address}, &result)
 	must.Need(p.t, result.ErrorText == "", address, result.ErrorText)
@@ -230,9 +198,7 @@ func (p *Tab) Open(address string) {
 // Click follows a link, and waits until its page is loaded.
 func (p *Tab) Click(selector string) {
 	p.t.Helper()
-	p.mu.Lock()
 	p.seen = len(p.events)
-	p.mu.Unlock()
 	p.Eval(fmt.Sprintf("document.querySelector(%q).click()", selector), nil)
 	p.loaded()
 }
@@ -240,17 +206,9 @@ func (p *Tab) Click(selector string) {
 // loaded waits for the end of loading a page since Open.
 func (p *Tab) loaded() {
 	p.t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for from := p.seen; ; {
-		for ; from < len(p.events); from++ {
-			if e := p.events[from]; e.SessionID == p.session && e.Method == "Page.loadEventFired" {
-				p.seen = from + 1
-				return
-			}
-		}
-		must.Need(p.t, !p.dead, "the browser has ended")
-		p.news.Wait()
+	loaded := func(e event) bool { return e.SessionID == p.session && e.Method == "Page.loadEventFired" }
+	for !slices.ContainsFunc(p.events[p.seen:], loaded) {
+		must.Get(p.read())(p.t, "the browser has ended")
 	}
 }
 
@@ -288,8 +246,8 @@ func (p *Tab) Press(key string) {
 
 // Complaints are the messages on the console, exceptions, and requests that failed, since ever.
 func (p *Tab) Complaints() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.t.Helper()
+	p.Eval("1", nil) // what happened before is read with the answer
 	var list []string
 	for _, e := range p.events {
 		if e.SessionID == p.session && complains(e) {
