@@ -404,3 +404,132 @@ func simulate(t *testing.T, b *bench, r *rand.Rand) {
 		b.look(t, Config{})
 	}
 }
+
+// TestStoppedIsNotBegunAgain: an idle machine gets nothing of an experiment that was stopped,
+// neither before nor after it has begun its part; what waits behind it is begun.
+func TestStoppedIsNotBegunAgain(t *testing.T) { dbtest.OnEach(t, testStoppedIsNotBegunAgain) }
+
+func testStoppedIsNotBegunAgain(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2")
+	id := b.submit(t, "ab", "pool", 2, 0)
+	next := b.submit(t, "next", "pool", 2, 0)
+	b.ask(t, "lab1")
+	b.report(t, id, "lab1", api.Progress{Slots: 2, Completed: 1, Left: 1})
+	b.ask(t, "lab2") // and the answer was lost
+	b.update(t, func(tx *sql.Tx) error { return b.Request(t.Context(), tx, id, api.RequestStop) })
+	for _, machine := range []string{"lab1", "lab2"} {
+		_, n := b.ask(t, machine)
+		must.Be(t, n != nil && n.Experiment == next, machine, "gets", n, "want a part of the next experiment")
+	}
+	b.expect(t, id, "stopped 0:stopped 1:stopped")
+}
+
+// TestHubWasOff: a lease that ended while the hub did not run, was suspended, or got another time,
+// is no reason to cut the power of a machine that measures.
+func TestHubWasOff(t *testing.T) { dbtest.OnEach(t, testHubWasOff) }
+
+func testHubWasOff(t *testing.T, at string) {
+	b := newBench(t, at, "lab1")
+	id := b.submit(t, "ab", "lab1", 1, 0)
+	b.ask(t, "lab1")
+	b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})
+	c := Config{Power: []Power{{Machines: "lab*", Cycle: []string{"/bin/true"}, Times: 2}}}
+	work := func() {
+		t.Helper()
+		must.Do(t, b.excuseGap(t.Context()))
+		b.look(t, c)
+	}
+	b.now = b.now.Add(60 * time.Hour) // the hub is off for a weekend, and starts
+	work()
+	b.now = b.now.Add(30 * time.Hour) // its clock is set
+	work()
+	must.Equal(t, len(b.jobs), 0, "blamed for the hub's absence", b.jobs)
+	for range 51 { // the hub runs, and the machine remains silent for longer than its lease of 50 minutes
+		b.now = b.now.Add(time.Minute)
+		work()
+	}
+	must.Equal(t, len(b.jobs), 2, "then", b.jobs, "want a restart and a notification")
+}
+
+// TestClockSetBack: the hub started with a clock that was years ahead, and gave leases. After it
+// was set, a machine that dies does not keep its part for years.
+func TestClockSetBack(t *testing.T) { dbtest.OnEach(t, testClockSetBack) }
+
+func testClockSetBack(t *testing.T, at string) {
+	b := newBench(t, at, "lab1", "lab2")
+	right := b.now
+	b.now = right.AddDate(3, 0, 0)
+	id := b.submit(t, "ab", "pool", 1, 0)
+	b.ask(t, "lab1")
+	b.report(t, id, "lab1", api.Progress{Slots: 2, Left: 2, NextBoot: 600})
+	b.now = right
+	work := func() {
+		t.Helper()
+		must.Do(t, b.excuseGap(t.Context()))
+		b.look(t, Config{})
+	}
+	for range 49 { // of a lease of 50 minutes
+		work()
+		b.now = b.now.Add(time.Minute)
+	}
+	must.Equal(t, len(b.jobs), 0, "blamed for the hub's clock", b.jobs)
+	for range 54 {
+		b.now = b.now.Add(time.Minute)
+		work()
+	}
+	must.Equal(t, len(b.jobs), 2, b.jobs, "want that the machine is overdue, and lost")
+	answer, _ := b.ask(t, "lab2")
+	must.Equal(t, answer, "ab 0/1", "another machine gets")
+}
+
+// TestHistoryAtOnce: River begins the job again when it has run for an hour. The second one does
+// nothing: without a client of River, it would panic.
+func TestHistoryAtOnce(t *testing.T) {
+	var w workers
+	w.busy.Lock()
+	must.Do(t, w.history(context.Background(), historyArgs{}))
+}
+
+// TestFair: a person's experiment does not wait behind fifty of others. Machine time goes to users
+// and series by weight: a user with weight 3 gets three of four turns; priorities count only among
+// a user's own.
+func TestFair(t *testing.T) { dbtest.OnEach(t, testFair) }
+
+func testFair(t *testing.T, at string) {
+	b := newBench(t, at, "lab1")
+	add := func(owner, name string, n int, priority int64) {
+		for range n {
+			b.now = b.now.Add(time.Second)
+			b.update(t, func(tx *sql.Tx) (err error) {
+				_, err = b.Submit(t.Context(), tx, database.Experiment{Name: name, Owner: owner, Bundle: "b",
+					Target: "pool", ToPool: true, Parts: 1, Priority: priority})
+				return err
+			})
+		}
+	}
+	serve := func(n int) string { // an hour each
+		var list []string
+		for range n {
+			_, next := b.ask(t, "lab1")
+			must.Need(t, next != nil, "nothing waits")
+			b.now = b.now.Add(time.Hour)
+			b.report(t, next.Experiment, "lab1", api.Progress{Slots: 1, Completed: 1, Ended: true})
+			list = append(list, next.Name)
+		}
+		return strings.Join(list, " ")
+	}
+	add("ann", "fifty", 50, 9)
+	must.Equal(t, serve(2), "fifty fifty")
+	add("ben", "quick", 1, 0)
+	must.Equal(t, serve(2), "quick fifty")
+	b.Weights = Weights{Users: []Weight{{"c*", 3}}, Series: []Weight{{"rare", 0.5}}}
+	b.now = b.now.Add(FairTime) // what was used before does not count
+	add("cat", "often", 20, 0)
+	add("cat", "rare", 20, 0)
+	add("cat", "urgent", 1, 1)
+	got := serve(16)
+	must.Equal(t, fmt.Sprint(strings.Count(got, "fifty"), strings.Count(got, "urgent"), strings.Count(got,
+		"often"),
+		strings.Count(got, "rare")), "4 1 7 4", got)
+	must.Be(t, strings.Index(got, "urgent") < strings.Index(got, "often"), got)
+}

@@ -3,13 +3,22 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
+	"krund/internal/durable/crashfs"
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database/dbtest"
@@ -143,4 +152,217 @@ func TestUnserved(t *testing.T) {
 			answer.Header.Get("Content-Type") == "application/json", test.method, test.path, answer.Status,
 			answer.Header, document, err)
 	}
+}
+
+// serves are the roles of who asks that each role of a route serves.
+var serves = map[string]string{"anonymous": "anonymous reader user admin", "reader": "reader user admin",
+	"user": "user admin", "admin": "admin", "machine": "machine", "join": "join admin"}
+
+// TestEveryRoute walks the description of the API: who has no token, or a stranger's, an anonymous
+// reader and each role are answered by every operation that the description permits, and refused
+// by all others. What was read with a permission does not even say without one whether it has
+// changed.
+func TestEveryRoute(t *testing.T) {
+	const nobody = "nobody"
+	for _, open := range []bool{false, true} {
+		h := hubtest.New(t, func(s *server.Server) { s.Login.Anonymous = open })
+		machine := h.Machine(t, "lab1")
+		id := submitted(t, h, "lab1")
+		must.Get(of("warmup", "first", "second").send(t.Context(), machine))(t)
+		must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error { return putFound(t, h, tx, id) }))
+		reader := h.Client(t, "eve", access.Reader)
+		tokens := map[string]string{"reader": reader.Token, "machine": machine.Token,
+			"user": h.Client(t, "ulf", access.User).Token, "join": h.Client(t, "", access.Join).Token,
+			"stranger": "krun_" + strings.Repeat("x", 43), "admin": h.Client(t, "boss", access.Admin).Token,
+			nobody: ""}
+		var d struct {
+			Paths map[string]map[string]struct{ Description string }
+		}
+		must.Do(t, reader.Do(t.Context(), http.MethodGet, "/api/v1/openapi.json", nil, &d))
+		ask := func(method, path, token, tag string) *http.Response {
+			r := must.Get(http.NewRequestWithContext(t.Context(), method, h.URL+path, nil))(t)
+			if token != "" {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			if tag != "" {
+				r.Header.Set("If-None-Match", tag)
+			}
+			response := must.Get(http.DefaultTransport.RoundTrip(r))(t)
+			must.Do(t, response.Body.Close())
+			return response
+		}
+		asked, tags := 0, map[string]string{}
+		named := map[string]string{"machines": "lab1", "users": "none", "pools": "lab", "history": "warmup"}
+		for path, methods := range d.Paths {
+			kind := strings.Split(path, "/")[3]
+			at := strings.NewReplacer("{name}", named[kind], "{hash}", strings.Repeat("0", 64), "{id}",
+				map[bool]string{true: "v1", false: id}[kind == "events"]).Replace(path)
+			for method, o := range methods {
+				role, _, _ := strings.Cut(strings.TrimPrefix(o.Description, "For the role "), ",")
+				must.Be(t, serves[role] != "", method, path, o.Description)
+				for who, token := range tokens {
+					if method == "delete" && (who == "admin" || who == "user") {
+						continue // the others need it
+					}
+					asked++
+					code := ask(strings.ToUpper(method), at, token, "").StatusCode
+					permitted := slices.Contains(strings.Fields(serves[role]), who) ||
+						who == nobody && open && role == string(access.Anonymous)
+					refused := code == http.StatusForbidden || code == http.StatusUnauthorized
+					must.Be(t, permitted != refused, who, "asks", method, path, "for", role, code, open)
+				}
+				response := ask("GET", at, reader.Token, "")
+				if tag := response.Header.Get("ETag"); tag != "" {
+					tags[at] = tag
+					response = ask("GET", at, reader.Token, tag)
+					must.Equal(t, response.StatusCode, http.StatusNotModified, at)
+					must.Contain(t, response.Header.Get("Cache-Control"), "private", at)
+				}
+			}
+		}
+		must.Be(t, asked > 150 && len(tags) > 8, asked, len(tags))
+		boss := &api.Client{URL: h.URL, Token: tokens["admin"]}
+		must.Do(t, boss.DoJSON(t.Context(), http.MethodDelete, api.PathUsers+"/eve", nil, nil))
+		for at, tag := range tags {
+			must.Equal(t, ask("GET", at, reader.Token, tag).StatusCode, http.StatusUnauthorized, at)
+			if !open {
+				must.Equal(t, ask("GET", at, "", tag).StatusCode, http.StatusUnauthorized, at)
+			}
+		}
+	}
+}
+
+// TestReady: a hub that cannot write is not ready, whatever can be read. It tries at most every ten
+// seconds, however many ask.
+func TestReady(t *testing.T) {
+	disk := crashfs.New("/hub")
+	blobs := must.Get(store.OpenDirectory(disk, "/hub/blobs"))(t)
+	now := hubtest.Now
+	h := hubtest.At(t, dbtest.SQLite(t), func() time.Time { return now },
+		func(s *server.Server) { s.Store = blobs })
+	ready := func() int {
+		t.Helper()
+		err := (&api.Client{URL: h.URL}).Do(t.Context(), http.MethodGet, "/readyz", nil, nil)
+		var answer *api.Error
+		if errors.As(err, &answer) {
+			return answer.Status
+		}
+		must.Do(t, err)
+		return http.StatusOK
+	}
+	expect := func(what string, want int) {
+		t.Helper()
+		must.Equal(t, ready(), want, what)
+	}
+	expect("all is well", http.StatusOK)
+	left, _ := disk.ReadDir("/hub/blobs")
+	must.Equal(t, len(left), 256, "names are left in the store")
+	disk.Inject(crashfs.Fault{Err: syscall.ENOSPC, Permanent: true})
+	expect("the disk is full, and was tried just before", http.StatusOK)
+	now = now.Add(10 * time.Second)
+	expect("the disk is full", http.StatusServiceUnavailable)
+	disk.Heal()
+	now = now.Add(10 * time.Second)
+	expect("there is space again", http.StatusOK)
+	must.Get(h.DB.Write.ExecContext(t.Context(), `PRAGMA query_only = 1`))(t)
+	now = now.Add(10 * time.Second)
+	expect("the database can be read only", http.StatusServiceUnavailable)
+}
+
+// TestDatabaseAway: while the database is away, nothing is refused for good: whatever is asked for
+// is not to be had now.
+func TestDatabaseAway(t *testing.T) { dbtest.OnEach(t, testDatabaseAway) }
+
+func testDatabaseAway(t *testing.T, at string) {
+	h := hubtest.On(t, at)
+	s := of("warmup", "first")
+	var ship bytes.Buffer
+	must.Do(t, api.WriteShip(&ship, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
+		return io.NopCloser(bytes.NewReader(s.contents[e.Hash])), nil
+	}))
+	tokens := map[access.Role]string{access.Machine: h.Machine(t, "lab1").Token}
+	for _, role := range []access.Role{access.Join, access.Reader, access.User, access.Admin} {
+		tokens[role] = h.Client(t, "the-"+string(role), role).Token
+	}
+	must.Do(t, errors.Join(h.DB.Read.Close(), h.DB.Write.Close()))
+	handler := h.Handler()
+	for _, route := range h.Routes() {
+		if route.Role == "" {
+			continue
+		}
+		method, path, _ := strings.Cut(route.Pattern, " ")
+		path = strings.NewReplacer("{$}", "", "{", "", "}", "").Replace(path)
+		r := httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(ship.Bytes()))
+		r.Header.Set("Authorization", "Bearer "+tokens[route.Role])
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		must.Equal(t, answer.Code, http.StatusServiceUnavailable, route.Pattern, answer.Body)
+	}
+}
+
+// TestDatabaseComesAndGoes: whatever happens to the connections of the database, a request of a
+// machine or a program is answered as always, or is to be sent again.
+func TestDatabaseComesAndGoes(t *testing.T) {
+	at := dbtest.Postgres(t)
+	h := hubtest.On(t, at)
+	machines := []*api.Client{h.Machine(t, "lab1"), h.Machine(t, "lab2")}
+	ann := h.Client(t, "ann-lab1", access.User)
+	id := submitted(t, h, "lab1")
+	if _, err := machines[0].Ship(t.Context(), api.Ship{}, nil); err != nil { // it gets the experiment
+		t.Fatal(err)
+	}
+	other := must.Get(sql.Open("pgx", at))(t)
+	defer other.Close() // it is of the test
+	done := make(chan struct{})
+	var killer, all sync.WaitGroup
+	killer.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			_, err := other.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	const times = 100
+	var failed atomic.Int32
+	check := func(what string, err error) {
+		var answer *api.Error
+		if err != nil {
+			failed.Add(1)
+		}
+		must.Be(t, !errors.As(err, &answer) || !answer.Refused(), what, err)
+	}
+	for i, m := range machines {
+		all.Go(func() {
+			for n := range times {
+				s := of("warmup", fmt.Sprintf("record %d of %d", n, i))
+				s.Entries[0].Slot = n
+				_, err := s.send(t.Context(), m)
+				check("ship", err)
+			}
+		})
+	}
+	all.Go(func() {
+		for range times {
+			_, err := ann.Experiment(t.Context(), id)
+			check("state", err)
+			_, err = ann.Submit(t.Context(), api.Submission{Bundle: store.Hash([]byte("lab1")),
+				Target: "lab1", Machines: 1})
+			check("submit", err)
+			check("request", ann.Request(t.Context(), id, api.RequestHold))
+			_, err = machines[0].Have(t.Context(), id, 0)
+			check("have", err)
+		}
+	})
+	all.Wait()
+	close(done)
+	killer.Wait()
+	must.Be(t, failed.Load() != 0, "no request has met a database that was away")
 }

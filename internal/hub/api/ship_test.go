@@ -6,10 +6,55 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"krund/internal/hub/api"
 	"krund/rig/must"
 )
+
+// TestTextsAreBounded: what a machine says for people is cut where it is received, and refused
+// nowhere: lists and texts of any length do not keep it from shipping.
+func TestTextsAreBounded(t *testing.T) {
+	long := strings.Repeat("ä", 4000)
+	many := func(n int) []string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = strings.Repeat("x", 8000/n) + "ä"
+		}
+		return list
+	}
+	s := api.Ship{Status: api.Status{Krund: long, Host: long, Clock: long, Warnings: many(1000)},
+		Experiment: &api.ShippedExperiment{
+			Name:       "x",
+			ConfigHash: strings.Repeat("a", 64),
+			Progress: api.Progress{
+				Reason: long, Running: long, Flags: strings.Repeat("C", api.MaxFlags+1), Unfit: many(500)},
+		}}
+	for range 100 {
+		s.Experiment.Progress.Failures = append(s.Experiment.Progress.Failures,
+			api.Failure{Key: long[:900], Outcome: long[:300], Reason: long[:900]})
+	}
+	s.Experiment.Progress.Failures[0] = api.Failure{Key: long, Outcome: long, Reason: long}
+	s.Status.Warnings[1] = long
+	s.Experiment.Progress.Unfit[1] = long
+	var b bytes.Buffer
+	err := api.WriteShip(&b, s, func(api.Entry) (io.ReadCloser, error) { return nil, nil })
+	must.Need(t, err == nil && b.Len() <= api.MaxJSON, b.Len(), "bytes", err)
+	got := must.Get(api.ReadShip(bufio.NewReader(&b)))(t)
+	p := got.Experiment.Progress
+	if n := len(got.Status.Warnings); n != api.MaxWarnings || got.Status.Warnings[n-1] != "and 981 more" {
+		t.Errorf("%d warnings, %q", n, got.Status.Warnings)
+	}
+	n := len(p.Unfit)
+	must.Be(t, n == api.MaxUnfit && p.Unfit[n-1] == "and 481 more", n, "unfit", p.Unfit)
+	must.Be(t, len(p.Failures) == api.MaxFailures && len(p.Flags) == api.MaxFlags, len(p.Failures),
+		"failures", len(p.Flags), "flags")
+	texts := append([]string{p.Reason, p.Running, got.Status.Krund, got.Status.Host, got.Status.Clock,
+		p.Failures[0].Key, p.Failures[0].Outcome, p.Failures[0].Reason}, got.Status.Warnings...)
+	for _, text := range append(texts, p.Unfit...) {
+		must.Be(t, len(text) <= api.MaxText && utf8.ValidString(text), "a text of", len(text), "bytes", text)
+	}
+}
 
 // FuzzReadShip: what is accepted is within the limits, and can be sent again.
 func FuzzReadShip(f *testing.F) {

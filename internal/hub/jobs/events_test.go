@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,8 +32,31 @@ import (
 	"krund/internal/hub/store"
 	"krund/internal/hub/watch"
 	"krund/internal/hub/watch/watchtest"
+	"krund/internal/machine/command"
 	"krund/rig/must"
 )
+
+// TestMatch: an event keeps its id as long as it shares a change with what is stored, also if keys
+// join it; of one that is divided both parts are known; what was an alert is not told again.
+func TestMatch(t *testing.T) {
+	event := func(id string, keys ...string) database.Event {
+		e := database.Event{ID: id, Name: "n", Machine: "m", Present: true}
+		for _, k := range keys {
+			e.Keys = append(e.Keys, database.EventKey{Key: k, Found: "v9"})
+		}
+		return e
+	}
+	until := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	got := match([]database.Event{event("one", "a", "b"), event("gone", "x")},
+		[]database.Event{event("", "a", "c"), event("", "b"), event("", "d"), event("", "e")},
+		[]database.ToldChange{{Subject: "n · d · m · v9", Muted: until}})
+	must.Need(t, len(got) == 5, got)
+	must.Be(t, got[0].ID == "one" && !got[0].fresh, "keys joined", got[0])
+	must.Be(t, got[1].ID != "one" && got[1].ID != "" && !got[1].fresh, "it was divided", got[1])
+	must.Be(t, !got[2].fresh && got[2].Muted.Equal(until), "it was an alert", got[2])
+	must.Be(t, got[3].fresh && got[3].Muted.IsZero(), "it is new", got[3])
+	must.Be(t, got[4].ID == "gone" && !got[4].Present && !got[4].fresh, "it is not found any more", got[4])
+}
 
 // againBench is a hub with a repository, of which nights are simulated.
 type againBench struct {
@@ -261,4 +286,38 @@ func (b *againBench) bisects() {
 	must.Need(b.t, len(acts) == 1, acts)
 	must.Contain(b.t, acts[0].Text, "bisection: "+b.revisions[againFrom]+" made k")
 	b.t.Logf("%d steps: %s", steps, acts[0].Text)
+}
+
+// TestNotices: what was found in a project is told to its own addresses, and without these to
+// nobody; that a machine is silent is told to the hub's, without what it measured. What is sent
+// again has the same id.
+func TestNotices(t *testing.T) {
+	var told []string
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var m map[string]string
+		must.Do(t, json.NewDecoder(r.Body).Decode(&m))
+		told = append(told, r.URL.Path+" "+m["id"]+" "+m["experiment"])
+		must.Be(t, strings.Contains(m["text"], "secret") == strings.Contains(m["experiment"], "secret"), m)
+	}))
+	defer server.Close()
+	b := newBench(t, dbtest.SQLite(t))
+	b.update(t, func(tx *sql.Tx) error {
+		for id, project := range map[string]string{"a": "", "b": "jit", "c": "vm"} {
+			must.Do(t, b.DB.AddExperiment(t.Context(), tx, database.Experiment{ID: id, Name: "secret" + id,
+				State: database.Done, Project: project}))
+		}
+		return nil
+	})
+	w := &workers{db: b.DB, log: slog.New(slog.DiscardHandler), config: Config{
+		Notify:   command.Notifier{Webhook: server.URL + "/hub"},
+		Projects: map[string]command.Notifier{"jit": {Webhook: server.URL + "/jit"}}}}
+	for _, kind := range []command.MessageKind{Changed, Overdue} {
+		for _, id := range []string{"a", "b", "c", "b"} {
+			a := noticeArgs{ID: id + "1", Event: kind, Experiment: id, Subject: "x"}
+			must.Do(t, w.notice(t.Context(), a))
+		}
+	}
+	other := "1 of another project"
+	must.EqualList(t, told, []string{"/hub a1 secreta", "/jit b1 jit/secretb", "/jit b1 jit/secretb",
+		"/hub a1 secreta", "/hub b" + other, "/hub c" + other, "/hub b" + other})
 }
