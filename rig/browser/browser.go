@@ -21,8 +21,8 @@ import (
 )
 
 // chromium is a headless browser, driven by the Chrome DevTools Protocol over two pipes: messages
-// are JSON and end with a zero byte. The tests of a package share one, one after the other; each has
-// tabs of its own.
+// are JSON and end with a zero byte. The tests of a package share one, one after the other; each
+// has tabs of its own.
 type chromium struct {
 	to, from *os.File
 	in       *bufio.Reader // of from

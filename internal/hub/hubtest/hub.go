@@ -4,7 +4,9 @@ package hubtest
 
 import (
 	"database/sql"
+	"errors"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
@@ -96,4 +98,16 @@ func (h *Hub) Machine(t testing.TB, name string) *api.Client {
 		t.Fatal(err)
 	}
 	return &api.Client{URL: h.URL, Token: answer.Token}
+}
+
+// Status is that of the answer to a request: 200 without an error, 0 if there is none.
+func Status(err error) int {
+	var answer *api.Error
+	if errors.As(err, &answer) {
+		return answer.Status
+	}
+	if err != nil {
+		return 0
+	}
+	return http.StatusOK
 }

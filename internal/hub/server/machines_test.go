@@ -55,14 +55,13 @@ func testJoinAtOnce(t *testing.T, at string) {
 	for range hosts {
 		all.Go(func() {
 			answer, err := join.Join(t.Context(), api.JoinRequest{Name: "localhost"})
-			var refused *api.Error
 			switch {
 			case err == nil:
 				joined.Add(1)
 				m := &api.Client{URL: h.URL, Token: answer.Token}
 				_, err := m.Ship(t.Context(), api.Ship{}, nil)
 				must.Be(t, err == nil, "the host that got the name", err)
-			case !errors.As(err, &refused) || refused.Status != http.StatusConflict:
+			case hubtest.Status(err) != http.StatusConflict:
 				t.Error(err)
 			}
 		})
@@ -87,20 +86,13 @@ func testReplace(t *testing.T, at string) {
 	must.Get(m.Ship(t.Context(), api.Ship{}, nil))(t)
 	for _, former := range []string{"", "x", first.Token, other.Token, join.Token, admin.Token} {
 		_, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: former})
-		var refused *api.Error
-		must.Be(t, errors.As(err, &refused) && refused.Status == http.StatusForbidden, "with the token",
+		must.Equal(t, hubtest.Status(err), http.StatusForbidden, "with the token",
 			former, err)
 	}
 	must.Get(m.Ship(t.Context(), api.Ship{}, nil))(t, "the machine afterwards")
 	_, err := join.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true, Former: again.Token})
 	must.Be(t, err == nil, "the machine itself", err)
 	must.Get(admin.Join(t.Context(), api.JoinRequest{Name: "lab1", Replace: true}))(t, "an admin")
-}
-
-// conflict reports whether an error is the answer that something is taken.
-func conflict(err error) bool {
-	var refused *api.Error
-	return errors.As(err, &refused) && refused.Status == http.StatusConflict
 }
 
 // TestNamesAndPools: no pool has the name of a machine, in whatever case, so that no machine gets
@@ -115,7 +107,7 @@ func testNamesAndPools(t *testing.T, at string) {
 		{Name: "lab"}, {Name: "LAB", Pool: "other"}, {Name: "new", Pool: "new"}, {Name: "new", Pool: "New"},
 		{Name: "M1"}, {Name: "m1", Pool: "m1", Replace: true, Former: m1.Token}} {
 		answer, err := join.Join(t.Context(), r)
-		must.Be(t, conflict(err), r, "joins", answer, err)
+		must.Equal(t, hubtest.Status(err), 409, r, "joins", answer, err)
 	}
 	for _, r := range []api.JoinRequest{{Name: "m2", Pool: "lab"}, {Name: "new"},
 		{Name: "new2", Pool: "POOL"}, {Name: "m1", Pool: "pool", Replace: true, Former: m1.Token}} {
@@ -141,7 +133,7 @@ func testNameAndPoolAtOnce(t *testing.T, at string) {
 				switch {
 				case err == nil:
 					joined.Add(1)
-				case !conflict(err):
+				case hubtest.Status(err) != 409:
 					t.Errorf("%+v: %v", r, err)
 				}
 			})
@@ -238,11 +230,10 @@ func testDeleteWhileShipping(t *testing.T, at string) {
 		for range 4 {
 			all.Go(func() {
 				_, err := s.send(t.Context(), m)
-				var gone *api.Error
-				for errors.As(err, &gone) && gone.Status == http.StatusServiceUnavailable { // one at a time
+				for hubtest.Status(err) == http.StatusServiceUnavailable { // one at a time
 					_, err = s.send(t.Context(), m)
 				}
-				must.Be(t, err == nil || errors.As(err, &gone) && gone.Status == http.StatusGone, "ship", err)
+				must.Be(t, err == nil || hubtest.Status(err) == http.StatusGone, "ship", err)
 			})
 		}
 		all.Go(func() {

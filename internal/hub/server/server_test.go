@@ -94,8 +94,7 @@ func testShipRefused(t *testing.T, at string) {
 		"an experiment of others":             {foreign, 404},
 	} {
 		_, err := test.send(t.Context(), m)
-		var answer *api.Error
-		must.Be(t, errors.As(err, &answer) && answer.Status == test.status, name, err, "want status",
+		must.Equal(t, hubtest.Status(err), test.status, name, err, "want status",
 			test.status)
 	}
 }
@@ -117,8 +116,7 @@ func testRoles(t *testing.T, without access.Role, h *hubtest.Hub) {
 		path = strings.NewReplacer("{$}", "", "{", "", "}", "").Replace(path)
 		for role, client := range clients {
 			err := client.Do(t.Context(), method, path, strings.NewReader(""), nil)
-			var answer *api.Error
-			refused := errors.As(err, &answer) && (answer.Status == 401 || answer.Status == 403)
+			refused := (hubtest.Status(err) == 401 || hubtest.Status(err) == 403)
 			want := route.Role != server.Anyone && !role.Includes(route.Role) ||
 				strings.HasPrefix(route.Pattern, "POST /hooks/") // it has a signature instead
 			must.Equal(t, refused, want, route.Pattern, "as", role, "refused", err)
@@ -240,19 +238,10 @@ func TestReady(t *testing.T) {
 	now := hubtest.Now
 	h := hubtest.At(t, dbtest.SQLite(t), func() time.Time { return now },
 		func(s *server.Server) { s.Store = blobs })
-	ready := func() int {
-		t.Helper()
-		err := (&api.Client{URL: h.URL}).Do(t.Context(), http.MethodGet, "/readyz", nil, nil)
-		var answer *api.Error
-		if errors.As(err, &answer) {
-			return answer.Status
-		}
-		must.Do(t, err)
-		return http.StatusOK
-	}
 	expect := func(what string, want int) {
 		t.Helper()
-		must.Equal(t, ready(), want, what)
+		err := (&api.Client{URL: h.URL}).Do(t.Context(), http.MethodGet, "/readyz", nil, nil)
+		must.Equal(t, hubtest.Status(err), want, what)
 	}
 	expect("all is well", http.StatusOK)
 	left, _ := disk.ReadDir("/hub/blobs")
