@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) { browser.Main(m) }
 
 // site serves sample pages at /NAME with the headers of the hub.
-func site(t *testing.T, page func(name string) any, version http.HandlerFunc) string {
+func site(t *testing.T, page func(name string) any, events http.HandlerFunc) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /static/{name}", func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func site(t *testing.T, page func(name string) any, version http.HandlerFunc) st
 		w.Header().Set("Content-Type", media)
 		_, _ = w.Write(text)
 	})
-	mux.HandleFunc("GET /live", version)
+	mux.HandleFunc("GET /live", events)
 	mux.HandleFunc("GET /{name}", func(w http.ResponseWriter, r *http.Request) {
 		found := page(r.PathValue("name"))
 		if found == nil {
@@ -56,14 +56,20 @@ func site(t *testing.T, page func(name string) any, version http.HandlerFunc) st
 	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
+		server.Listener.Close() // the browser would ask for the events again
 		server.CloseClientConnections()
 		server.Close()
 	})
 	return server.URL + "/"
 }
 
-// quiet is a hub on which nothing changes.
-func quiet(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "1") }
+// quiet are events that never come.
+func quiet(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	<-r.Context().Done()
+}
 
 // TestPagesInBrowser: each page, with usual and with hostile names, in windows of 390 and 1400
 // pixels: no part is wider than the window, nothing complains, no hostile text has run, and what a
@@ -174,7 +180,7 @@ e.textContent||e.name).trim(),outline:s.outlineStyle,left:e.getBoundingClientRec
 	}
 }
 
-// TestLive: after a change the strip, the sentence for screen readers and the times are those of
+// TestLive: after an event the strip, the sentence for screen readers and the times are those of
 // the new page; the focus stays where it is.
 func TestLive(t *testing.T) {
 	first := samples("bench-1")["experiment"].(ExperimentPage)
@@ -182,13 +188,23 @@ func TestLive(t *testing.T) {
 	second.Finished, second.Shares = 32, slices.Clone(first.Shares)
 	second.Shares[0].draw(strings.Repeat("C", 31)+"R"+strings.Repeat("O", 28), stripWidth)
 	var state atomic.Int32
+	change := make(chan string)
 	url := site(t, func(string) any {
 		if state.Load() == 0 {
 			return first
 		}
 		return second
-	}, func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "version ", state.Load())
+	}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for {
+			w.(http.Flusher).Flush()
+			select {
+			case text := <-change:
+				fmt.Fprint(w, text)
+			case <-r.Context().Done():
+				return
+			}
+		}
 	})
 	p := browser.New(t, 1280)
 	p.Open(url + "experiment")
@@ -197,6 +213,7 @@ func TestLive(t *testing.T) {
 	var before, after, said, focus string
 	p.Eval(strip, &before)
 	state.Store(1)
+	change <- "event: change\ndata: 2\n\n"
 	p.Eval(`new Promise((done)=>{const look=()=>`+strip+`===`+fmt.Sprintf("%q", before)+
 		`?setTimeout(look,10):done();look()})`, nil)
 	p.Eval(strip, &after)

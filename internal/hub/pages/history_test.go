@@ -1,36 +1,103 @@
 package pages
 
 import (
+	"bufio"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"krund/internal/analysis/history"
+	"krund/internal/hub/access"
 	"krund/internal/hub/database"
+	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/watch"
 	"krund/rig/must"
 )
 
-// TestVersion: a change in the database is one of the version that open pages ask for.
-func TestVersion(t *testing.T) {
+// hasty is a clock whose sleeps end at once.
+type hasty struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (h *hasty) Now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now
+}
+
+func (h *hasty) Sleep(ctx context.Context, d time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = h.now.Add(d)
+	return ctx.Err()
+}
+
+// listen opens a stream of events as an identity.
+func (h *testHub) listen(who access.Identity) *http.Response {
+	h.t.Helper()
+	h.who = who
+	r := must.Get(http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.web.URL+"/live", nil))(h.t)
+	response := must.Get(http.DefaultTransport.RoundTrip(r))(h.t)
+	h.t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// reader is an identity with a token of its own.
+func (h *testHub) reader() access.Identity {
+	h.t.Helper()
+	return must.Get(h.db.Who(h.t.Context(), h.token(access.Reader, "anna")))(h.t)
+}
+
+// TestEvents: a change in the database is an event of each open page.
+func TestEvents(t *testing.T) {
 	onEach(t, func(t *testing.T, h *testHub) {
-		version := func() string {
-			h.live.at = time.Time{} // not that of this second
-			response, text := h.get("/live")
-			must.Be(t, response.StatusCode == http.StatusOK && len(text) == 64, response.Status, text)
-			return text
+		response := h.listen(h.reader())
+		must.Equal(t, response.Header.Get("Content-Type"), "text/event-stream", response.Status)
+		lines := bufio.NewReader(response.Body)
+		must.Get(lines.ReadString('\n'))(t)
+		h.record(7)
+		for line := ""; line != "event: change\n"; {
+			line = must.Get(lines.ReadString('\n'))(t)
 		}
-		before := version()
-		must.Equal(t, version(), before, "nothing has changed")
-		h.record(1)
-		must.Be(t, version() != before, "a record has arrived, and the version is the same")
 	})
+}
+
+// TestEventsEnd: the events of a token that was revoked end, those of others go on.
+func TestEventsEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, h *testHub) {
+		h.live.clock = &hasty{now: now}
+		ends, stays := h.reader(), h.reader()
+		ended, other := h.listen(ends), h.listen(stays)
+		h.update(func(tx *sql.Tx) error { return h.db.RevokeToken(t.Context(), tx, ends.Token, false, ends) })
+		_, err := io.Copy(io.Discard, ended.Body) // without an end, so is the test
+		must.Do(t, err)
+		must.Get(io.CopyN(io.Discard, other.Body, 1<<10))(t, "of another token")
+	})
+}
+
+// TestEventsOfOneToken: one token and its sessions do not take the places of all.
+func TestEventsOfOneToken(t *testing.T) {
+	h := newTestHub(t, dbtest.SQLite(t), fakeKrunctl)
+	who, other := h.reader(), h.reader()
+	for i := range mostOfToken {
+		session := who
+		session.Token = fmt.Sprint("session ", i) // its root is the token
+		must.Equal(t, h.listen(session).StatusCode, http.StatusOK, "stream", i)
+	}
+	must.Equal(t, h.listen(who).StatusCode, http.StatusTooManyRequests, "one more")
+	for name, who := range map[string]access.Identity{"another token": other, "a proxy": boss} {
+		must.Equal(t, h.listen(who).StatusCode, http.StatusOK, name)
+	}
 }
 
 // putHistory stores a history of 40 versions of "sorting" in which a key changes with v20, and the

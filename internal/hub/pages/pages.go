@@ -6,9 +6,9 @@
 // could deceive a reader, and long names are clipped. The pages have no inline script and no inline
 // style, and [Policy] forbids both, so that text that should slip through does nothing.
 //
-// The pages work without scripts. With the one in assets/hub.js they are live: it asks whether
-// something has changed, reads the page again if so, and replaces the parts of it that are marked
-// with data-live.
+// The pages work without scripts. With the one in assets/hub.js they are live: it listens to the
+// hub's events, reads the page again when something has changed, and replaces the parts of it that
+// are marked with data-live.
 //
 // The look is that of the reports: package report has the style sheet, assets/hub.css adds what
 // only the hub has. Start reading at [Pages.Routes].
@@ -22,6 +22,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,7 +74,7 @@ type Options struct {
 func New(ctx context.Context, o Options) *Pages {
 	p := &Pages{db: o.DB, store: o.Store, log: o.Log, secure: o.Secure, weights: o.Weights,
 		builds: o.Schedules,
-		noise:  map[string]string{}}
+		noise:  map[string]string{}, live: live{ctx: ctx, clock: sysroot.RealClock{}}}
 	p.reports = newReports(ctx, o, &rebuild.Cache{DB: o.DB, Store: o.Store, FS: durable.OS(), Dir: o.Dir})
 	return p
 }
@@ -96,7 +97,7 @@ func (p *Pages) Routes() []Route {
 		{"GET /view/{token}/{path...}", "", p.try(p.view)}, // the token is the permission
 
 		{"GET /{$}", access.Anonymous, p.page(p.front)},
-		{"GET /live", access.Anonymous, p.try(p.version)},
+		{"GET /live", access.Anonymous, p.try(p.follow)},
 		{"GET /machines", access.Anonymous, p.page(p.machines)},
 		{"GET /machines/{name}", access.Anonymous, p.page(p.machine)},
 		{"GET /queue", access.Anonymous, p.page(p.queue)},
@@ -284,29 +285,106 @@ func (p *Pages) static(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))
 }
 
-// live is the version of what pages show, as it was when the database was asked last.
+const (
+	lookEvery   = time.Second      // at the database, while pages are open
+	tellEvery   = 30 * time.Second // when nothing has changed: the times on the pages have
+	checkEvery  = 30 * time.Second // whether those who listen still may
+	mostPages   = 1000             // that listen at the same time
+	mostOfToken = 100              // of these, with one token and its sessions
+)
+
+// live has the open pages that are told when something has changed.
 type live struct {
+	ctx   context.Context // ends all of them
+	clock sysroot.Clock
+
 	mu      sync.Mutex
-	at      time.Time
-	version string
+	open    []string  // the token of each page, or the one with whose session it was opened
+	at      time.Time // when the database was asked last, for all pages
+	version string    // of the data then
 }
 
-// version answers with a text that changes when something has. However many pages are open, a
-// process of the hub asks the database once in a second.
-func (p *Pages) version(w http.ResponseWriter, r *http.Request) error {
+// enter gives a page a place among those that are open.
+func (l *live) enter(token string) (leave func(), err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same := 0
+	for _, other := range l.open {
+		if other == token {
+			same++
+		}
+	}
+	switch {
+	case same >= mostOfToken:
+		return nil, Refuse(http.StatusTooManyRequests, "too many pages are open")
+	case len(l.open) >= mostPages:
+		return nil, Refuse(http.StatusServiceUnavailable, "too many pages are open")
+	}
+	l.open = append(l.open, token)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		i := slices.Index(l.open, token)
+		l.open = slices.Delete(l.open, i, i+1)
+	}, nil
+}
+
+// now returns the version of the data, which is as old as lookEvery at most.
+func (p *Pages) now(ctx context.Context) string {
 	l := &p.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now := (sysroot.RealClock{}).Now(); now.Sub(l.at).Abs() >= time.Second {
-		version, err := p.db.Version(access.Hub(r.Context()))
-		if err != nil {
-			return err
+	if now := l.clock.Now(); now.Sub(l.at).Abs() >= lookEvery {
+		version, err := p.db.Version(access.Hub(ctx))
+		if err == nil {
+			l.version = version
+		} else if ctx.Err() == nil {
+			p.log.Error("open pages do not learn what has changed", "error", err)
 		}
-		l.at, l.version = now, access.Hash(version) // it has numbers of other projects
+		l.at = now
 	}
+	return l.version
+}
+
+// follow sends an event each time something has changed, until the page is left or may not be read
+// any more. Several processes of the hub serve the same.
+func (p *Pages) follow(w http.ResponseWriter, r *http.Request) error {
+	who := access.From(r.Context())
+	leave, err := p.live.enter(cmp.Or(who.Root, "user "+who.Name))
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(p.live.ctx, cancel)()
 	secure(w.Header(), Policy)
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, l.version) // the browser may have gone
-	return nil
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy passes events on at once
+	to := http.NewResponseController(w)
+	told, last := p.live.clock.Now(), p.now(ctx)
+	checked := told
+	for event := "retry: 3000\n\n"; ; event = "" {
+		version, now := p.now(ctx), p.live.clock.Now()
+		if version != last || now.Sub(told) >= tellEvery {
+			event += "event: change\ndata:\n\n"
+			told, last = now, version
+		}
+		if now.Sub(checked) >= checkEvery {
+			// Without an answer of the database it goes on: it tells only that something changed.
+			if permitted, err := p.db.Permitted(ctx, who); err == nil && !permitted {
+				return nil
+			}
+			checked = now
+		}
+		if event != "" {
+			if _, err := io.WriteString(w, event); err != nil || to.Flush() != nil {
+				return nil
+			}
+		}
+		if p.live.clock.Sleep(ctx, lookEvery) != nil {
+			return nil
+		}
+	}
 }

@@ -120,6 +120,9 @@ func TestStalledBodies(t *testing.T) {
 	for _, route := range h.Routes() {
 		method, path, _ := strings.Cut(route.Pattern, " ")
 		path = strings.NewReplacer("{$}", "", "{", "", "}", "").Replace(path)
+		if path == "/live" {
+			continue // its answer does not end
+		}
 		for _, c := range clients {
 			for _, at := range []string{path, "/none"} {
 				connection := stall(t, c, method, at, 1000, "")

@@ -1,8 +1,8 @@
-// Keeps a page up to date: when something has changed on the hub, the page is read again, and the
-// parts of it that are marked with data-live are replaced. Pages work without it.
+// Keeps a page up to date: when the hub reports a change, the page is read again, and the parts of
+// it that are marked with data-live are replaced. Pages work without it.
 "use strict";
 (() => {
-const where = document.body.dataset.version;
+const where = document.body.dataset.events;
 if (!where) return;
 
 // name identifies what has the focus, so that what replaces it gets it.
@@ -29,24 +29,32 @@ async function refresh() {
   }
 }
 
-// A page that is not seen asks for nothing. Without a change it is read again for the times on it.
-const often = 2000, seldom = 30000; // milliseconds
-let busy = false, version = "", read = Date.now();
-async function look() {
-  if (busy || document.visibilityState !== "visible") return;
+let busy = false, missed = false;
+async function changed() {
+  missed = true;
+  if (busy) return;
   busy = true;
-  try {
-    const answer = await fetch(where, {redirect: "error"});
-    const now = answer.ok ? await answer.text() : version;
-    if (version && now !== version || Date.now() - read >= seldom) {
-      await refresh();
-      read = Date.now();
-    }
-    version = now;
-  } catch { /* the hub restarts: the next time will do */ }
+  while (missed) {
+    missed = false;
+    await refresh().catch(() => {}); // the hub restarts, and the browser connects again
+  }
   busy = false;
 }
-look();
-setInterval(look, often);
-document.addEventListener("visibilitychange", look);
+
+// A browser opens few connections to a host, so a page that is not seen has none.
+let source = null, left = false;
+function listen(seen) {
+  if (seen && !source) {
+    source = new EventSource(where);
+    source.addEventListener("change", changed);
+    if (left) changed();
+  } else if (!seen && source) {
+    source.close();
+    source = null;
+    left = true;
+  }
+}
+document.addEventListener("visibilitychange", () => listen(document.visibilityState === "visible"));
+addEventListener("pagehide", () => listen(false));
+addEventListener("pageshow", () => listen(document.visibilityState === "visible"));
 })();
