@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"strings"
 
 	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/experiment/key"
 )
 
@@ -270,19 +270,14 @@ func program(arg string) error {
 	return nil
 }
 
-// mentions reports whether the text is in the first 16 MiB of a regular file.
+// mentions reports whether the text is in a regular file of at most 64 MiB.
 func mentions(path, text string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close() //nolint:errcheck // it was only read
-	const most = 16 << 20
-	data, err := io.ReadAll(io.LimitReader(f, most))
+	const most = 64 << 20
+	data, err := durable.ReadSmallFile(durable.OS(), path, most)
 	return err == nil && bytes.Contains(data, []byte(text))
 }
 

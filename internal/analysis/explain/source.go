@@ -2,9 +2,11 @@ package explain
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/results"
 )
@@ -218,51 +220,32 @@ func namedSources(runs []*run, t *trait, kind string) []source {
 	if !t.named {
 		return nil
 	}
-	type weight struct {
-		name       string
-		spent      int64
-		executions int
-		last       int // execution
-	}
-	weights := map[string]*weight{}
+	spent, executions := map[string]int64{}, map[string]int{}
 	any := source{kind: kind}
-	for e, r := range runs {
+	for _, r := range runs {
+		seen := map[string]bool{}
 		for k := range r.e.Events {
-			ev := &r.e.Events[k]
-			if r.starts == nil || !any.has(ev) {
-				continue
-			}
-			w := weights[ev.Name]
-			if w == nil {
-				w = &weight{name: ev.Name, last: -1}
-				weights[ev.Name] = w
-			}
-			w.spent += max(0, ev.DurationNS)
-			if w.last != e {
-				w.executions++
-				w.last = e
+			if ev := &r.e.Events[k]; r.starts != nil && any.has(ev) {
+				spent[ev.Name] += max(0, ev.DurationNS)
+				executions[ev.Name] += arith.One(!seen[ev.Name])
+				seen[ev.Name] = true
 			}
 		}
 	}
-	if len(weights) < 2 {
+	if len(spent) < 2 {
 		return nil
 	}
-	var order []*weight
-	for _, w := range weights {
-		if w.name != "" {
-			order = append(order, w)
-		}
-	}
-	slices.SortFunc(order, func(a, b *weight) int {
-		return cmp.Or(b.executions-a.executions, cmp.Compare(b.spent, a.spent), cmp.Compare(a.name, b.name))
+	delete(spent, "")
+	order := slices.SortedFunc(maps.Keys(spent), func(a, b string) int {
+		return cmp.Or(executions[b]-executions[a], cmp.Compare(spent[b], spent[a]), cmp.Compare(a, b))
 	})
 	var named []source
 	most := mostNames
 	if t.cause == Compile || t.cause == Deopt {
 		most = mostFunctions
 	}
-	for _, w := range order[:min(len(order), most)] {
-		if s, ok := eventSource(runs, t, kind, w.name); ok {
+	for _, name := range order[:min(len(order), most)] {
+		if s, ok := eventSource(runs, t, kind, name); ok {
 			named = append(named, s)
 		}
 	}

@@ -124,25 +124,37 @@ type similar struct {
 	mean, between float64 // between is a variance
 }
 
-// similarTo returns the distribution of correlations, by the moments of DerSimonian and Laird
-// (1986).
+// similarTo returns the distribution of correlations.
 func similarTo(list []neighbors) similar {
-	var w, ww, wr float64
-	for _, s := range list {
-		weight := s.n * s.n / s.variance
-		w, ww, wr = w+weight, ww+weight*weight, wr+weight*s.value()
-	}
 	if len(list) < fewestKeys {
 		return similar{}
 	}
-	a := similar{known: true, mean: wr / w}
-	q := 0.0
+	var p pooled
 	for _, s := range list {
-		q += s.n * s.n / s.variance * (s.value() - a.mean) * (s.value() - a.mean)
+		p = p.with(s.value(), s.variance/(s.n*s.n))
 	}
-	a.between = max(0, (q-float64(len(list)-1))/(w-ww/w))
-	return a
+	return similar{known: true, mean: p.mean, between: p.between()}
 }
+
+// pooled are estimates, weighted by their variances.
+type pooled struct {
+	n, mean     float64
+	q           float64 // weighted sum of the squared deviations from the mean
+	sum, square float64 // of the weights
+}
+
+func (p pooled) with(x, variance float64) pooled {
+	w := 1 / variance
+	p.n, p.sum, p.square = p.n+1, p.sum+w, p.square+w*w
+	d := x - p.mean
+	p.mean += d * w / p.sum
+	p.q += w * d * (x - p.mean)
+	return p
+}
+
+// between is the variance by which the estimates differ beyond their own, by the moments of
+// DerSimonian and Laird (1986).
+func (p pooled) between() float64 { return max(0, (p.q-(p.n-1))/(p.sum-p.square/p.sum)) }
 
 // value returns the correlation of neighbors, after the mean of each level has taken its share.
 func (s neighbors) value() float64 {

@@ -242,7 +242,7 @@ func (k *Key) goOn(old *Key, shift, offset float64) {
 // ratio compares a key on both machines, revision by revision; d has seen what the old one
 // measured. The variance of a version is that of its levels there, and executions may show that it
 // is larger. Ratios of revisions are weighted by their variances and by what they differ beyond
-// these (DerSimonian and Laird 1986).
+// these.
 func (s *Seam) ratio(one *SeamKey, d *detector, old, since *Key, pairs map[string][2][]int, keys int) (
 	shift, offset float64) {
 	const least = 1e-18
@@ -285,29 +285,25 @@ func (s *Seam) ratio(one *SeamKey, d *detector, old, since *Key, pairs map[strin
 	if one.Reason != "" {
 		return 0, 0
 	}
-	mean := func(between float64) (mean, q, w, ww float64) {
+	mean := func(between float64) (all pooled) {
 		for _, p := range list {
-			weight := 1 / (p.variance + between)
-			w, ww = w+weight, ww+weight*weight
-			delta := p.d - mean
-			mean += delta * weight / w
-			q += weight * delta * (p.d - mean)
+			all = all.with(p.d, p.variance+between)
 		}
-		return mean, q, w, ww
+		return all
 	}
-	shift, q, w, ww := mean(0)
+	all := mean(0)
 	if free := float64(len(list) - 1); free > 0 {
 		f := distuv.F{D1: free, D2: float64(known.freedom)}
-		if f.Survival(q/free) < otherRatios/float64(keys) {
+		if f.Survival(all.q/free) < otherRatios/float64(keys) {
 			slices.SortFunc(list, func(a, b pair) int { return cmp.Compare(a.d, b.d) })
 			a, b := list[0], list[len(list)-1]
 			one.Reason = fmt.Sprintf("the ratio differs between revisions: %.4f (%s) to %.4f (%s)", exp(a.d),
 				a.revision, exp(b.d), b.revision)
 		}
-		shift, _, w, _ = mean(max(0, (q-free)/(w-ww/w)))
+		all = mean(all.between())
 	}
 	half := distuv.StudentsT{Sigma: 1, Nu: float64(known.freedom)}.Quantile((1+DefaultConfidence)/2) /
-		math.Sqrt(w)
-	one.Ratio, one.Low, one.High = exp(shift), exp(shift-half), exp(shift+half)
-	return shift, 1 / math.Sqrt(w*variance)
+		math.Sqrt(all.sum)
+	one.Ratio, one.Low, one.High = exp(all.mean), exp(all.mean-half), exp(all.mean+half)
+	return all.mean, 1 / math.Sqrt(all.sum*variance)
 }

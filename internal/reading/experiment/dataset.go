@@ -175,21 +175,16 @@ func addArms(d *dataset.Dataset, e Experiment) {
 			Anchor: arm.Anchor, Revision: arm.Revision})
 	}
 	sortArms(d)
+	arm := func(name string) *dataset.Arm {
+		return &d.Arms[slices.IndexFunc(d.Arms, func(a dataset.Arm) bool { return a.Name == name })]
+	}
 	hashes := fingerprint(e.Reader())
 	for _, pair := range identity.Costs(cfg, hashes) {
-		for i := range d.Arms {
-			if d.Arms[i].Name == pair[1] {
-				d.Arms[i].CostOf = append(d.Arms[i].CostOf, pair[0])
-			}
-		}
+		arm(pair[1]).CostOf = append(arm(pair[1]).CostOf, pair[0])
 	}
 	for _, twins := range identity.Alike(cfg, hashes) {
 		d.Problems = append(d.Problems, twins.String())
-		for i := range d.Arms {
-			if d.Arms[i].Name == twins.Second {
-				d.Arms[i].Twins = append(d.Arms[i].Twins, twins.First)
-			}
-		}
+		arm(twins.Second).Twins = append(arm(twins.Second).Twins, twins.First)
 	}
 }
 

@@ -101,25 +101,19 @@ func isDir(fsys durable.FS, name string) bool {
 // together.
 //
 // Parts without records, as of a machine that has not completed an execution, are left out.
-func unite(parts []*dataset.Dataset) (*dataset.Dataset, error) {
-	var begun, empty []*dataset.Dataset
-	for _, p := range parts {
-		if len(p.Pairs) > 0 {
-			begun = append(begun, p)
-		} else {
-			empty = append(empty, p)
+func unite(all []*dataset.Dataset) (*dataset.Dataset, error) {
+	empty := func(p *dataset.Dataset) bool { return len(p.Pairs) == 0 }
+	parts := slices.DeleteFunc(slices.Clone(all), empty)
+	if len(parts) == 0 {
+		parts = all[:1]
+	}
+	joined, err := join(parts)
+	for _, p := range all {
+		if err == nil && empty(p) && p != parts[0] {
+			addProblems(joined, p)
 		}
 	}
-	if len(begun) == 0 {
-		begun, empty = empty[:1], empty[1:]
-	}
-	all, err := join(begun)
-	for _, p := range empty {
-		if err == nil {
-			addProblems(all, p)
-		}
-	}
-	return all, err
+	return joined, err
 }
 
 // join is unite of parts with records.

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 
 	"krund/internal/experiment/directory"
-	"krund/internal/experiment/stop"
 	"krund/internal/reading/experiment"
 )
 
@@ -29,22 +28,12 @@ func starting(f experiment.Experiment, host string) (Status, error) {
 	if pid, on := f.LastHolder(); pid > 0 && on == host && directory.HoldsLock(f.FS(), pid) {
 		st.State = StateStarting
 	}
-	cfg, err := f.Config(host)
-	if err != nil {
-		st.Findings = append(st.Findings, "its configuration is unknown: "+FirstProblem(err))
-		return st, st.addRequests(f)
+	v := newSurvey()
+	if cfg, err := f.Config(host); err == nil {
+		st.ConfigHash, st.Order, st.Seed = cfg.Hash, cfg.Experiment.Order, cfg.Experiment.Seed
+		v.grow(cfg)
+		st.Slots = CountsOf(v.seen)
 	}
-	st.ConfigHash, st.Order, st.Seed = cfg.Hash, cfg.Experiment.Order, cfg.Experiment.Seed
-	st.fill(cfg)
-	var left []Remaining
-	for _, k := range cfg.Keys() {
-		n := cfg.Executions(k)
-		left = append(left, Remaining{Key: k, Count: n})
-		st.Keys = append(st.Keys, KeyStatus{Key: k.String(), Slots: SlotCounts{Total: n, Outstanding: n}})
-		st.Slots.Total += n
-	}
-	st.Slots.Outstanding = st.Slots.Total
-	st.ETA = Estimate(left, nil, WaitsOf(cfg), false)
-	st.Stop = stopOf(cfg, nil, nil, stop.Decisions{Groups: []stop.Group{}})
+	st.addConfig(f, host, v, nil)
 	return st, st.addRequests(f)
 }

@@ -80,10 +80,14 @@ func (v *survey) endBlock() {
 	v.block = block{}
 }
 
+func newSurvey() *survey {
+	return &survey{recent: make(map[key.Key][]schedule.Slot), at: make(map[key.Key]int)}
+}
+
 // surveyOf reads every slot of s once. Its memory depends on the number of keys, on mostFailures
 // and on the number of damaged slots.
 func surveyOf(s *schedule.Schedule, mostFailures int) (*survey, error) {
-	v := &survey{recent: make(map[key.Key][]schedule.Slot), at: make(map[key.Key]int)}
+	v := newSurvey()
 	for slot, err := range s.Slots() {
 		var damaged *schedule.DamagedSlot
 		switch {
