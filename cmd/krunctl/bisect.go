@@ -111,8 +111,7 @@ func (a *app) nextStep(ctx context.Context, hub *hubSteps) (d sequential.BisectD
 			return d, "", err
 		}
 		d = sequential.Bisect(sequential.BisectQuestion{Versions: len(versions), Delta: b.Plan.Delta,
-			Most: b.Plan.Most},
-			versions)
+			Most: b.Plan.Most}, versions)
 		if d.Action != sequential.Measure || waiting != "" {
 			return d, waiting, nil
 		}

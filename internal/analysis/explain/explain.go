@@ -2,12 +2,12 @@
 // the kernel and the processor did in the same iterations.
 //
 // A candidate is a feature of a source of evidence at outliers or at changepoints: an event in the
-// iteration, an extraordinary count, an event near a changepoint, the last compilation of a burst, a
-// change of a column's level. All candidates of a key are one family. The corrected p of a candidate
-// is the share of the comparisons with chance in which any candidate reaches its excess (Westfall
-// and Young 1993, single step). Chance is the evidence shifted by up to 100 iterations and, from five
-// executions on, that of the other executions. The candidate with the highest score becomes a
-// statement, the targets that it hits are set aside, and the remaining ones are tested again.
+// iteration, an extraordinary count, an event near a changepoint, the last compilation of a burst,
+// a change of a column's level. All candidates of a key are one family. The corrected p of a
+// candidate is the share of the comparisons with chance in which any candidate reaches its excess
+// (Westfall and Young 1993, single step). Chance is the evidence shifted by up to 100 iterations
+// and, from five executions on, that of the other executions. The candidate with the highest score
+// becomes a statement, the targets that it hits are set aside, and the others are tested again.
 //
 // docs/explain.md, "Error control", has the reasons, the papers, and what would break the error
 // rate: the probability that a key gets any statement although its evidence has nothing to do with

@@ -64,9 +64,8 @@ func (m moments) without(p point) moments {
 				m.own.mean + (m.own.mean-p.x)*p.weight/(m.own.weight-p.weight)}
 		}
 	}
-	return moments{m.n - 1, m.weight - p.weight, mean,
-		max(0, m.square-(p.x-m.mean)*p.weight*(p.x-mean)), m.noise - p.weight*p.noise,
-		m.offset + (m.offset-p.offset)*p.weight/(m.weight-p.weight), own}
+	return moments{m.n - 1, m.weight - p.weight, mean, max(0, m.square-(p.x-m.mean)*p.weight*(p.x-mean)),
+		m.noise - p.weight*p.noise, m.offset + (m.offset-p.offset)*p.weight/(m.weight-p.weight), own}
 }
 
 // past is what earlier segments of the key say about the variance of a version.

@@ -271,9 +271,8 @@ func fingerprint(reader *results.Reader) map[string]string {
 // true. A nil keep keeps all columns, and the start stamps and events, which take much memory. The
 // values are shared with the record.
 func Execution(r *results.Record, keep func(string) bool) dataset.Execution {
-	e := dataset.Execution{Number: r.Pexec, Outcome: r.Outcome, Reasons: r.Reasons,
-		Restart: r.Reboot, Turn: r.Slot + 1,
-		FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
+	e := dataset.Execution{Number: r.Pexec, Outcome: r.Outcome, Reasons: r.Reasons, Restart: r.Reboot,
+		Turn: r.Slot + 1, FirstResult: firstResult(r), Instrument: r.Instrument, EventsLost: r.EventsLost,
 		Stopped: r.Stopped(), Loop: dataset.LoopOf(r.StartNS, r.WallNS, perCore(r))}
 	if began := r.Startup.ExecNS; e.Loop != nil && began != nil {
 		life := dataset.Life{Began: *began, Ready: *began, Lifetime: r.Process.WallNS,

@@ -344,11 +344,7 @@ func (r Reader) Stored(path string) *warmup.Document {
 
 // Analyze analyzes an input. Keys whose data and parameters have not changed are reused from
 // previous, which may be nil.
-func (r Reader) Analyze(
-	in Input,
-	p warmup.Parameters,
-	previous *warmup.Document,
-) (*warmup.Document, error) {
+func (r Reader) Analyze(in Input, p warmup.Parameters, previous *warmup.Document) (*warmup.Document, error) {
 	show, end := r.Progress(in.Data.Source)
 	damaged, first := 0, ""
 	doc, err := warmup.Analyze(in.Data, p,

@@ -121,10 +121,7 @@ func requireValues(s *optimize.Suite) error {
 	return fmt.Errorf("%s: there are no executions", s.Source)
 }
 
-func (r Reader) suiteData(
-	arg string,
-	o SuiteOptions,
-) (*dataset.Dataset, optimize.Reading, []string, error) {
+func (r Reader) suiteData(arg string, o SuiteOptions) (*dataset.Dataset, optimize.Reading, []string, error) {
 	how := optimize.Reading{Column: o.Column, Seconds: o.Seconds}
 	o.Clean = true
 	in, err := r.Read(arg, o.Selection)
