@@ -57,6 +57,24 @@ var series = []func(r *rand.Rand, i int) float64{
 	func(r *rand.Rand, _ int) float64 { return number(r) / 0x1p600 },
 }
 
+// number draws doubles of all magnitudes, often close to each other, with zeros, subnormals and
+// powers of two among them.
+func number(r *rand.Rand) float64 {
+	switch r.IntN(8) {
+	case 0:
+		return math.Float64frombits(r.Uint64() &^ (1 << 62)) // below 2, and subnormals
+	case 1:
+		return math.Ldexp(1, r.IntN(200)-100)
+	case 2:
+		return -math.Ldexp(1+r.Float64(), r.IntN(8))
+	case 3:
+		return 0
+	case 4:
+		return 5e-324 * float64(r.IntN(1000))
+	}
+	return math.Ldexp(1+r.Float64(), r.IntN(140)-70)
+}
+
 func TestSumsAreLongDoubleSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for k, kind := range series {
@@ -104,4 +122,10 @@ func TestMomentsAsInR(t *testing.T) {
 	mean, variance := Moments([]float64{3})
 	must.Be(t, mean == 3 && variance == 0, "one value: mean", mean, "variance", variance)
 	must.Equal(t, Sum([]float64{1e16, 1, 1, -1e16}), 2, "sum", "want 2")
+}
+
+// TestMeanOfInfinities: they are no reason to panic.
+func TestMeanOfInfinities(t *testing.T) {
+	got := Mean([]float64{math.Inf(1), 1, math.Inf(-1), math.Inf(1)})
+	must.Be(t, got > math.MaxFloat64/5, got)
 }
