@@ -14,9 +14,6 @@
 // Start reading at [Log].
 package arith
 
-// This file computes the median and linearly interpolated percentiles as the study's tools
-// do (warmup_stats, numpy's default, R's type 7).
-
 import (
 	"math"
 	"slices"
@@ -34,7 +31,8 @@ func Position(n int, pc float64) (lo, hi int, wlo, whi float64) {
 	return int(floor), int(ceil), ceil - at, at - floor
 }
 
-// Percentile returns the pc-th percentile (0 to 100) of sorted values; NaN when there are none.
+// Percentile returns the pc-th percentile (0 to 100) of sorted values, linearly interpolated as in
+// the study's tools (warmup_stats, numpy's default, R's type 7); NaN when there are none.
 func Percentile(sorted []float64, pc float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()

@@ -151,7 +151,7 @@ type Result struct {
 	AverageDiff, LowDiff, HighDiff float64
 	// Confidence is the share of simulated experiments of the minimal configuration's size, drawn
 	// from the full one, whose average is within the accuracy of the full average: see
-	// confidence.go. NaN without values.
+	// search.confidence. NaN without values.
 	Confidence float64
 	Warnings   []string
 }

@@ -1,8 +1,10 @@
 package optimize
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"krund/internal/analysis/arith"
@@ -159,3 +161,208 @@ func (s search) hopeless(x []float64) bool {
 
 // normal reports whether intervals are at least as wide as the 99% intervals that hopeless assumes.
 func (s search) normal() bool { return s.o.Level >= DefaultLevel }
+
+// MostLevels is the maximum number of levels of repetition.
+const MostLevels = 3
+
+// Position is a position in an experiment, or a number of repetitions: one number from 1 for each
+// level, outermost first, and 1 for unused levels.
+type Position [MostLevels]int32
+
+// Level is a level of repetition.
+type Level struct {
+	Name     string // in the plural: "executions"
+	Duration bool   // repetitions extend one measurement
+	InOrder  bool   // its repetitions follow each other in one process
+}
+
+// fewestRepetitions is the paper's limit: a variance needs several values.
+const fewestRepetitions = 3
+
+// candidate is a configuration with its index in the enumeration.
+type candidate struct {
+	at      Position
+	seconds float64
+}
+
+// candidates lists the configurations up to full with enough repetitions, in lexicographic order.
+// Levels of more than o.Steps repetitions are thinned out.
+func candidates(levels []Level, full Position, o Options, seconds func(Position) float64) []candidate {
+	var values [MostLevels][]int32
+	for i := range values {
+		values[i] = stepsOf(full[i], o.Steps)
+	}
+	outermost := min(int64(full[0]), int64(o.Outermost))
+	values[0] = slices.DeleteFunc(values[0], func(n int32) bool { return int64(n) < outermost })
+	var list []candidate
+	for _, a := range values[0] {
+		for _, b := range values[1] {
+			for _, c := range values[2] {
+				at := Position{a, b, c}
+				if repetitions(levels, at) >= fewestRepetitions {
+					list = append(list, candidate{at, seconds(at)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// repetitions is the number of measurements of a configuration.
+func repetitions(levels []Level, at Position) int64 {
+	n := int64(1)
+	for i, l := range levels {
+		if !l.Duration {
+			n *= int64(at[i])
+		}
+	}
+	return n
+}
+
+// cells is the number of values of a configuration if none are missing.
+func (p Position) cells() float64 {
+	n := 1.0
+	for _, k := range p {
+		n *= float64(k)
+	}
+	return n
+}
+
+// stepsOf returns 1..full when that are at most steps numbers (0: no limit), else about steps
+// numbers from 1 to full in geometric progression.
+func stepsOf(full int32, steps int) []int32 {
+	var list []int32
+	if steps <= 1 || int(full) <= steps {
+		for k := range full {
+			list = append(list, k+1)
+		}
+		return list
+	}
+	for i := range steps {
+		k := int32(math.Round(math.Pow(float64(full), float64(i)/float64(steps-1))))
+		if n := len(list); n == 0 || list[n-1] < k {
+			list = append(list, min(k, full))
+		}
+	}
+	list[len(list)-1] = full
+	return list
+}
+
+// byTime groups candidates of the same duration, shortest first. Each group keeps the order of the
+// enumeration.
+func byTime(list []candidate) [][]candidate {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(x, y candidate) int { return cmp.Compare(x.seconds, y.seconds) })
+	var groups [][]candidate
+	for i := 0; i < len(sorted); {
+		j := i
+		for j < len(sorted) && sorted[j].seconds == sorted[i].seconds {
+			j++
+		}
+		groups = append(groups, sorted[i:j])
+		i = j
+	}
+	return groups
+}
+
+// The prefix of the measurements that represents a configuration may not be representative.
+// Confidence simulates other experiments of its size: on each level it draws as many repetitions as
+// the configuration has, without replacement and independently within each repetition of the level
+// around it. On levels whose repetitions follow each other in one process it takes the first ones.
+
+const (
+	draws  = 500       // simulated experiments
+	sparse = 4         // places for each value, in configurations
+	large  = 1_000_000 // above this number of places most values are missing
+)
+
+// confidence is the share of the draws whose average is within the accuracy of the full average. It
+// is NaN when there is no full average or nearly all values are missing.
+func (s search) confidence(at Position, full float64) float64 {
+	b := s.benchmark
+	switch {
+	case math.IsNaN(full) || len(b.Rows) == 0:
+		return math.NaN()
+	case at == b.Full:
+		return 1
+	case at.cells() > max(large, sparse*float64(len(b.Rows))):
+		return math.NaN()
+	}
+	p := newPlaces(b, s.levels, s.o.Instances)
+	random := rand.New(source(s.o.Seed, "confidence", b.Name, at))
+	near := 0
+	var values []float64
+	for range draws {
+		values = p.draw(values[:0], 0, Position{}, at, random)
+		if math.Abs(s.average(values)-full) <= s.o.Accuracy*full {
+			near++
+		}
+	}
+	return float64(near) / draws
+}
+
+// average is the metric's average of values, which it reorders.
+func (s search) average(values []float64) float64 {
+	n := len(values)
+	if n == 0 || !s.o.Metric.OfMedian() {
+		return mean(values)
+	}
+	high := nth(values, n/2)
+	if n%2 == 1 {
+		return high
+	}
+	low := math.Inf(-1)
+	for _, v := range values[:n/2] {
+		low = max(low, v)
+	}
+	return (low + high) / 2
+}
+
+// places indexes the values by position.
+type places struct {
+	levels []Level
+	at     map[Position][]float64
+	orders [MostLevels][]int32 // for draws
+}
+
+func newPlaces(b *Benchmark, levels []Level, instances int) *places {
+	p := &places{levels: levels, at: make(map[Position][]float64, len(b.Rows))}
+	for i := range b.Rows {
+		if r := &b.Rows[i]; int(r.Instance) <= instances {
+			p.at[r.At] = append(p.at[r.At], r.Value)
+		}
+	}
+	for i, n := range b.Full {
+		for k := range n {
+			p.orders[i] = append(p.orders[i], k+1)
+		}
+	}
+	return p
+}
+
+// draw appends the values of an experiment of the configuration, from a level on, in the repetition
+// at of the levels around it.
+func (p *places) draw(values []float64, level int, at, size Position, random *rand.Rand) []float64 {
+	if level == MostLevels {
+		return append(values, p.at[at]...)
+	}
+	for _, k := range p.some(level, int(size[level]), random) {
+		at[level] = k
+		values = p.draw(values, level+1, at, size, random)
+	}
+	return values
+}
+
+// some returns n different repetitions of a level. The slice is valid until the next call for the
+// level.
+func (p *places) some(level, n int, random *rand.Rand) []int32 {
+	order := p.orders[level]
+	if level >= len(p.levels) || p.levels[level].InOrder {
+		return order[:n]
+	}
+	for i := range n {
+		j := i + random.IntN(len(order)-i)
+		order[i], order[j] = order[j], order[i]
+	}
+	return order[:n]
+}

@@ -1,11 +1,13 @@
 package optimize
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
 )
 
 // Suite is a full experiment: benchmarks repeated on the same levels.
@@ -100,4 +102,145 @@ func (b *Benchmark) time(at Position, levels int, overhead float64) float64 {
 	inner := float64(at[levels-1])
 	outer := at.cells() / inner
 	return float64(outer*(inner+float64(b.Skip))*b.Seconds) + float64(outer*overhead)
+}
+
+// Executions is the level of process executions.
+func Executions() Level { return Level{Name: "executions"} }
+
+// Iterations is the level of in-process iterations.
+func Iterations() Level { return Level{Name: "iterations", InOrder: true} }
+
+// SuiteRuns is the level of whole experiments in FromDatasets.
+func SuiteRuns() Level { return Level{Name: "suite runs"} }
+
+// Reading selects how a dataset is converted to a suite.
+type Reading struct {
+	Column string // "": dataset.Wall. Per-core columns are summed
+	// Skip returns the number of warmup iterations at the start of each execution of a key that are
+	// not evaluated; nil: none. They still count toward the duration.
+	Skip func(key string) int
+	// Seconds is the time of an iteration; 0: the mean of the wall times.
+	Seconds float64
+}
+
+// FromDataset converts an experiment to a suite. Executions that were not completed, and those with
+// a value that is missing, infinite or negative, are left out with a warning; the others are
+// renumbered. The error wraps ErrData.
+func FromDataset(d *dataset.Dataset, r Reading) (*Suite, error) {
+	s, err := FromDatasets([]*dataset.Dataset{d}, r)
+	if err != nil {
+		return nil, err
+	}
+	s.Levels = s.Levels[1:]
+	for i := range s.Benchmarks {
+		b := &s.Benchmarks[i]
+		b.Full = inward(b.Full)
+		for k := range b.Rows {
+			b.Rows[k].At = inward(b.Rows[k].At)
+		}
+	}
+	return s, nil
+}
+
+// inward removes the outermost level, which has one repetition.
+func inward(p Position) Position { return Position{p[1], p[2], 1} }
+
+// FromDatasets combines several runs of an experiment, which become the outermost level, into one
+// suite. Otherwise it works like FromDataset.
+func FromDatasets(runs []*dataset.Dataset, r Reading) (*Suite, error) {
+	r.Column = cmp.Or(r.Column, dataset.Wall)
+	s := &Suite{Levels: []Level{SuiteRuns(), Executions(), Iterations()}}
+	at := map[string]int{}
+	for run, d := range runs {
+		if run == 0 {
+			s.Info = d.Info
+		}
+		s.Warnings = append(s.Warnings, d.Problems...)
+		for i := range d.Pairs {
+			p := &d.Pairs[i]
+			name := p.Key.String()
+			k, known := at[name]
+			if !known {
+				k = len(s.Benchmarks)
+				at[name] = k
+				s.Benchmarks = append(s.Benchmarks, Benchmark{Name: name, Full: Position{1, 1, 1},
+					Skip: r.skip(name)})
+			}
+			unit, err := s.Benchmarks[k].add(p, int32(run+1), r)
+			if err != nil {
+				return nil, err
+			}
+			s.Unit = cmp.Or(s.Unit, unit)
+		}
+	}
+	for i := range s.Benchmarks {
+		s.Benchmarks[i].finish(r)
+	}
+	return s, nil
+}
+
+func (r Reading) skip(key string) int {
+	if r.Skip == nil {
+		return 0
+	}
+	return max(0, r.Skip(key))
+}
+
+// add appends the executions of a key.
+func (b *Benchmark) add(p *dataset.Pair, run int32, r Reading) (unit string, err error) {
+	execution := int32(0)
+	for i := range p.Executions {
+		e := &p.Executions[i]
+		values, seconds, u, problem := usable(e, r.Column)
+		if problem == "" && len(values) <= b.Skip {
+			problem = fmt.Sprintf("it has %d iterations, and the first %d are skipped", len(values), b.Skip)
+		}
+		if problem != "" {
+			b.Warnings = append(b.Warnings, fmt.Sprintf("execution %d is left out: %s", e.Number, problem))
+			continue
+		}
+		if len(values) > math.MaxInt32 {
+			return "", fmt.Errorf("%w: %s: %d iterations are too many", ErrData, p.Key, len(values))
+		}
+		unit = u
+		execution++
+		b.Seconds += seconds
+		for k, v := range values[b.Skip:] {
+			b.Rows = append(b.Rows, Row{Instance: 1, At: Position{run, execution, int32(k + 1)}, Value: v})
+		}
+		b.Full = Position{max(b.Full[0], run), max(b.Full[1], execution),
+			max(b.Full[2], int32(len(values)-b.Skip))}
+	}
+	return unit, nil
+}
+
+// finish converts the total seconds to the mean duration of an iteration.
+func (b *Benchmark) finish(r Reading) {
+	executions := map[[2]int32]bool{}
+	for i := range b.Rows {
+		executions[[2]int32(b.Rows[i].At[:2])] = true
+	}
+	b.Seconds /= max(1, float64(len(b.Rows)+b.Skip*len(executions)))
+	if r.Seconds > 0 {
+		b.Seconds = r.Seconds
+	}
+}
+
+// usable returns the values of an execution and the sum of its wall times in seconds (0 without
+// them), or the reason why the execution cannot be used.
+func usable(e *dataset.Execution, column string) (values []float64, seconds float64, unit, problem string) {
+	values, unit, _, problem = warmup.Series(e, column)
+	for i, v := range values {
+		if v < 0 { // user columns may be
+			return nil, 0, "", fmt.Sprintf("the value of iteration %d is %g, and only positive ones are "+
+				"relative to something", i+1, v)
+		}
+	}
+	if wall, u, _, reason := warmup.Series(e, dataset.Wall); reason == "" && u == dataset.Seconds {
+		seconds = sum(wall)
+	}
+	if math.IsInf(seconds, 0) {
+		seconds = 0
+	}
+	return values, seconds, unit, problem
 }

@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -160,5 +161,27 @@ func TestInstrumentedIsMarked(t *testing.T) {
 	if mixed.Status != (StatusCounts{Analysed: 2, Refused: 1}) || mixed.Executions[1].Problem !=
 		"it was not instrumented and the first execution was instrumented (events); they are not mixed" {
 		t.Errorf("mixed: %+v, %q", mixed.Status, mixed.Executions[1].Problem)
+	}
+}
+
+func TestMigrations(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		cores  []int
+		cycles [][]uint64
+		want   string // main, share, spread, moves
+	}{
+		{"no cores", nil, nil, "{-1 0 0 []}"},
+		{"no iterations", []int{0}, [][]uint64{{}}, "{-1 0 0 []}"},
+		{"stays", []int{0, 3}, [][]uint64{{1, 2, 1}, {900, 900, 900}}, "{3 1 0 []}"},
+		{"moves away and back", []int{1, 2}, [][]uint64{{9, 9, 0, 9}, {0, 1, 9, 1}},
+			"{1 0.75 0 [{3 1 2} {4 2 1}]}"},
+		{"two threads", []int{0, 1}, [][]uint64{{5, 9, 5, 9}, {5, 1, 5, 1}}, "{0 0.5 0.5 []}"},
+		{"a move through a shared iteration", []int{0, 1}, [][]uint64{{9, 5, 0, 0}, {0, 5, 9, 9}},
+			"{1 0.5 0.25 [{3 0 1}]}"},
+		{"all idle", []int{0, 1}, [][]uint64{{0, 0}, {0, 0}}, "{-1 0 1 []}"},
+		{"counters near their end", []int{0, 1}, [][]uint64{{1<<64 - 1}, {1}}, "{0 1 0 []}"},
+	} {
+		must.Equal(t, fmt.Sprint(findMigrations(c.cores, c.cycles)), c.want, c.name)
 	}
 }
