@@ -33,7 +33,7 @@ func TestEveryFieldIsDocumented(t *testing.T) {
 	for _, document := range []any{summary.Plan{}, summary.PlanSlot{}, summary.Status{}, summary.Document{},
 		integrity.Document{}, doctorJSON{},
 		noise.Certificate{}, summary.Counters{}, summary.Calibration{}, summary.Startup{},
-		similarity.Document{}, stability.Document{}, optimize.Document{}, integrity.Defect{},
+		similarity.Document{}, stability.Document{}, optimize.Findings{}, integrity.Defect{},
 		explain.Document{}, enough.Document{}, stop.Answer{}, stop.Decisions{}, sequential.Simulation{}} {
 		for name := range fields(reflect.TypeOf(document)) {
 			must.Contain(t, string(text), "`"+name+"`", document, "is not in docs/output.md")

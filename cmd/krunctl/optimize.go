@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -48,9 +47,8 @@ with b_name,...,ns_per_op; also .gz). Iterations count from the first, including
 warmup; --skip leaves out the first ones of each execution: a number, or "steady"
 for those before the steady state (see krunctl analyze). The time is that of the
 iterations; --rule overhead=3m adds a time for each execution, such as that of a reboot.
-For go test -bench, an execution is a test binary and an iteration a line; with
---rule suite-runs=true each FILE is a suite run of one experiment. For files of µOpTime --key
-is the name of a benchmark.
+For go test -bench, an execution is a test binary and an iteration a line. For files of
+µOpTime --key is the name of a benchmark.
 
 With --write FILE, each key that needs less than the full experiment gets a section
 in FILE, to append to a copy of the configuration (docs/optimize.md). A FILE that
@@ -75,7 +73,6 @@ type optimizeOptions struct {
 	format        string
 	write         string
 	changes       bool
-	suiteRuns     bool
 	far           bool
 	limit         float64
 	metric        string
@@ -127,14 +124,13 @@ func (o *optimizeOptions) flags(f *pflag.FlagSet) {
 		"time of an iteration (default: as measured; 1s if values are times of an operation)")
 	f.DurationVar(&o.overhead, "overhead", 0,
 		"time of each execution in addition to its iterations, such as 3m")
-	f.BoolVar(&o.suiteRuns, "suite-runs", false, "each FILE is a suite run of one experiment")
 	f.BoolVar(&o.changes, "changes", false, "the files are versions: compare the performance changes found")
 	f.Float64Var(&o.limit, "change", optimize.DefaultChange, "smallest performance change that counts")
 	f.StringVar(&o.input.Column, "column", dataset.Wall,
 		"column to use: wall, cycles, ...; per-core columns are summed")
 	namesFlags(f, &o.input.VM, &o.input.Variant)
 	ruleFlag(f, "at-least", "far", "column", "seed", "confidence", "resamples", "steps", "instances",
-		"published", "overhead", "iteration-time", "suite-runs", "vm", "variant")
+		"published", "overhead", "iteration-time", "vm", "variant")
 }
 
 // check completes the options, and reports mistakes before any file is read.
@@ -163,14 +159,10 @@ func (o *optimizeOptions) check(files int) error {
 	switch {
 	case o.changes && o.format == "csv":
 		return errors.New("--changes has no CSV output; use --format json")
-	case o.write != "" && (o.changes || o.suiteRuns || files > 1):
-		return errors.New("--write takes one experiment, without --changes and --suite-runs")
+	case o.write != "" && (o.changes || files > 1):
+		return errors.New("--write takes one experiment, without --changes")
 	case o.write != "" && isRegular(o.write):
 		return fmt.Errorf("--write: %s exists; name another file, or remove it", o.write)
-	case o.changes && o.suiteRuns:
-		return errors.New(
-			"--changes and --suite-runs exclude each other: the files are versions, or parts of one " +
-				"experiment")
 	case o.changes && files < 2:
 		return errors.New("--changes needs at least two versions")
 	}
@@ -187,33 +179,27 @@ func isRegular(name string) bool {
 	return err == nil && info.Mode().IsRegular() && !isStdout(name) && !durable.IsDescriptor(name)
 }
 
-// reading returns what to read of the arguments.
-func (o *optimizeOptions) reading() experiment.SuiteOptions {
-	return experiment.SuiteOptions{Selection: o.input, Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()}
-}
-
 func (a *app) optimize(args []string, o optimizeOptions) error {
 	if err := o.check(len(args)); err != nil {
 		return usageError(err)
 	}
-	switch {
-	case o.changes:
-		return a.optimizeVersions(args, o)
-	case o.suiteRuns:
-		s, err := a.reader(runtime.NumCPU()).SuiteRuns(args, o.reading())
-		if err != nil {
-			return err
-		}
-		return a.optimizeOne(s, o, 0)
-	}
+	var versions []*optimize.Suite
 	for i, arg := range args {
-		s, err := a.reader(runtime.NumCPU()).Suite(arg, o.reading())
+		s, err := a.reader(runtime.NumCPU()).Suite(arg, experiment.SuiteOptions{Selection: o.input,
+			Skip: o.parsedSkip, Seconds: o.iterationTime.Seconds()})
+		switch {
+		case err != nil:
+		case o.changes:
+			versions = append(versions, s)
+		default:
+			err = a.optimizeOne(s, o, i)
+		}
 		if err != nil {
 			return err
 		}
-		if err := a.optimizeOne(s, o, i); err != nil {
-			return err
-		}
+	}
+	if o.changes {
+		return a.optimizeVersions(versions, o)
 	}
 	return nil
 }
@@ -232,10 +218,10 @@ func (a *app) optimizeOne(s *optimize.Suite, o optimizeOptions, i int) error {
 			return nil
 		}
 	}
-	return printing[*optimize.Document]{
+	return printing[*optimize.Findings]{
 		json: o.format == "json", csv: o.format == "csv", rows: report.OptimizedRows,
-		table: func(*optimize.Document) { report.OptimizedText(a.stdout, f, o.search) },
-	}.print(a, i, f.Document())
+		table: func(f *optimize.Findings) { report.OptimizedText(a.stdout, f) },
+	}.print(a, i, f)
 }
 
 // writeSizes writes the recommendations as sections of a configuration.
@@ -243,14 +229,14 @@ func (a *app) writeSizes(f *optimize.Findings, name string) error {
 	sizes, ok := f.Sizes()
 	if !ok {
 		return usageError(fmt.Errorf("--write: the benchmarks of %s have no benchmark:vm:variant and no "+
-			"executions with iterations, so krund cannot run them", f.Suite.Source))
+			"executions with iterations, so krund cannot run them", f.Source.Source))
 	}
 	if len(sizes) == 0 {
 		return fmt.Errorf("--write: no key of %s is stable and near the full result with less; nothing is "+
-			"written", f.Suite.Source)
+			"written", f.Source.Source)
 	}
 	return a.toOutput(name, func(w io.Writer) error {
-		report.OptimizedTOML(w, f.Suite.Source, sizes)
+		report.OptimizedTOML(w, f.Source.Source, sizes)
 		return nil
 	})
 }
@@ -267,20 +253,13 @@ func (a *app) findings(s *optimize.Suite, o optimizeOptions) (*optimize.Findings
 
 // optimizeVersions compares the changes from version to version that full and reduced
 // configurations find.
-func (a *app) optimizeVersions(args []string, o optimizeOptions) error {
-	versions := make([]*optimize.Suite, len(args))
-	for i, arg := range args {
-		var err error
-		if versions[i], err = a.reader(runtime.NumCPU()).Suite(arg, o.reading()); err != nil {
-			return err
-		}
-	}
+func (a *app) optimizeVersions(versions []*optimize.Suite, o optimizeOptions) error {
 	f, err := a.findings(versions[0], o)
 	if err != nil {
 		return err
 	}
 	if err := f.FindChanges(versions, o.limit); err != nil {
-		return fmt.Errorf("compare %s: %w", strings.Join(args, ", "), err)
+		return fmt.Errorf("compare the versions: %w", err)
 	}
-	return a.answer(o.format, f.Document(), func() { report.ChangesText(a.stdout, f, o.search, o.limit) })
+	return a.answer(o.format, f, func() { report.ChangesText(a.stdout, f, o.limit) })
 }

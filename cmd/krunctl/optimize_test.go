@@ -71,7 +71,7 @@ func TestOptimizeWrite(t *testing.T) {
 	r := krunctl(t, "enough", "optimize", "--metric", "rmad", "--at-least", "3", "--format", "json",
 		"--write", keys,
 		filepath.Join(dir, "test.krun")).works(t)
-	var doc optimize.Document
+	var doc optimize.Findings
 	must.Do(t, json.Unmarshal([]byte(r.stdout), &doc))
 	sections := must.Get(os.ReadFile(keys))(t)
 	text := "[experiment]\nexecutions = 4\niterations = 400\n[vms.C]\nrunner = \"c\"\n" +
@@ -79,8 +79,8 @@ func TestOptimizeWrite(t *testing.T) {
 		"[benchmarks]\nfasta = { parameter = 1 }\n" + string(sections)
 	cfg := must.Get(
 		config.Parse(filepath.Join(dir, "short.toml"), []byte(text), "lab1", doctor.Settings()))(t)
-	for _, k := range doc.Keys {
-		name := must.Get(key.Parse(k.Key))(t)
+	for _, k := range doc.Results {
+		name := must.Get(key.Parse(k.Name))(t)
 		want := k.Minimal.Repetitions
 		must.Need(t, k.Stable && want["iterations"] != k.Full.Repetitions["iterations"], name,
 			"nothing is saved", k)
@@ -105,10 +105,10 @@ func TestOptimizeOutputs(t *testing.T) {
 	got := krunctl(t, append(args, "--format", "json", zipped)...)
 	must.Be(t, got.code == exitOK && strings.ReplaceAll(got.stdout, ".gz", "") == want.stdout, "other output",
 		got.text())
-	var doc optimize.Document
+	var doc optimize.Findings
 	must.Do(t, json.Unmarshal([]byte(want.stdout), &doc))
 	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)
-	k := doc.Keys[1]
+	k := doc.Results[1]
 	must.Be(t, !k.Stable && len(k.Warnings) != 0, k)
 }
 
@@ -116,15 +116,15 @@ func TestOptimizeOutputs(t *testing.T) {
 func TestOptimizeKeyOfUOpTime(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "v.csv"), uoptimeText(1, 1))
 	const name = "BenchmarkNoisy/size=10"
-	results := func(args ...string) (minimal []optimize.KeyDocument) {
+	results := func(args ...string) (minimal []optimize.Result) {
 		r := krunctl(t, append([]string{"enough", "optimize", "--metric", "cv", "--format", "json", in},
 			args...)...)
-		var doc optimize.Document
+		var doc optimize.Findings
 		must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), r.text())
-		return doc.Keys
+		return doc.Results
 	}
 	all, one := results(), results("--key", name)
-	if len(one) != 1 || one[0].Key != name || !reflect.DeepEqual(one[0].Minimal.Repetitions,
+	if len(one) != 1 || one[0].Name != name || !reflect.DeepEqual(one[0].Minimal.Repetitions,
 		all[1].Minimal.Repetitions) {
 		t.Errorf("%+v, want %+v", one, all[1])
 	}

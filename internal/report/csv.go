@@ -171,16 +171,16 @@ func SimilarityRows(d *similarity.Document) [][]string {
 		same=same_verdict clusters=same.clusters last_merge=same.last_merge outliers verdict_of_rest`, rows).Values()
 }
 
-// OptimizedRows are the CSV of a document: the header, then a row for each benchmark.
-func OptimizedRows(d *optimize.Document) [][]string {
+// OptimizedRows are the CSV of findings: the header, then a row for each benchmark.
+func OptimizedRows(f *optimize.Findings) [][]string {
 	type row struct {
 		Source string `json:"source"`
 		Unit   string `json:"unit"`
-		*optimize.KeyDocument
+		*optimize.Result
 	}
-	rows := make([]row, len(d.Keys))
-	for i := range d.Keys {
-		rows[i] = row{d.Source.Source, d.Unit, &d.Keys[i]}
+	rows := make([]row, len(f.Results))
+	for i := range f.Results {
+		rows[i] = row{f.Source.Source, f.Unit, &f.Results[i]}
 	}
 	return tableOf(`source key stable suite_runs=minimal.repetitions.suite_runs
 		executions=minimal.repetitions.executions iterations=minimal.repetitions.iterations

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +17,10 @@ import (
 
 // OptimizedText prints the recommendations, the savings, the warnings, and lines for the
 // experiment's configuration.
-func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
+func OptimizedText(w io.Writer, f *optimize.Findings) {
 	fmt.Fprintf(w, "Which part of the experiment has a result as stable?%s\n\n", optimizedAnswer(f))
-	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Suite.Source),
-		display.Count(len(f.Results), "key"), o.Metric, o.Threshold)
+	fmt.Fprintf(w, "%s: %s, %s below %g\n\n", display.Terminal(f.Source.Source),
+		display.Count(len(f.Results), "key"), f.Metric, f.Threshold)
 	columns := []string{"key"}
 	for _, l := range f.Suite.Levels {
 		columns = append(columns, ">"+l.Name)
@@ -28,12 +29,11 @@ func OptimizedText(w io.Writer, f *optimize.Findings, o optimize.Options) {
 	for _, m := range optimize.Metrics() {
 		columns = append(columns, ">"+string(m))
 	}
-	columns = append(columns, ">confident")
 	rows := make([][]string, len(f.Results))
 	for i := range f.Results {
-		rows[i] = optimizedRow(f, i, o.Metric)
+		rows[i] = optimizedRow(f, i)
 	}
-	display.Table(w, columns, rows)
+	display.Table(w, append(columns, ">confident"), rows)
 	savingsText(w, f)
 	optimizeWarnings(w, f)
 	sharedText(w, f)
@@ -58,31 +58,29 @@ func optimizedAnswer(f *optimize.Findings) string {
 	return text
 }
 
-func optimizedRow(f *optimize.Findings, i int, m optimize.Metric) []string {
+func optimizedRow(f *optimize.Findings, i int) []string {
 	r := &f.Results[i]
+	cells, saved := []string{r.Name}, "unstable"
 	empty := len(f.Suite.Benchmarks[i].Rows) == 0
-	cells := []string{r.Name}
-	for k := range f.Suite.Levels {
+	for _, level := range f.Levels {
 		cell := "-"
 		if !empty {
-			cell = fmt.Sprintf("%d of %d", f.Repetitions(i, k, r.Minimal.At),
-				f.Repetitions(i, k, r.Full.At))
+			cell = fmt.Sprintf("%d of %d", r.Minimal.Repetitions[level], r.Full.Repetitions[level])
 		}
 		cells = append(cells, cell)
 	}
-	saved := "unstable"
 	switch {
 	case empty:
 		saved = "-"
 	case r.Stable:
-		saved = percentOf(warmup.Real(r.SavedSeconds / r.Full.Seconds))
+		saved = percentOf(r.Saved)
 	}
-	cells = append(cells, saved, withUnit(r.Minimal.Summary(m).Average, f.Suite.Unit),
-		signedPercent(r.AverageDiff))
-	for _, each := range optimize.Metrics() {
-		cells = append(cells, finePercent(r.Minimal.Metric(each)))
+	cells = append(cells, saved, withUnit(float64(r.Minimal.Average), f.Unit),
+		signedPercent(float64(r.AverageDiff)))
+	for _, m := range optimize.Metrics() {
+		cells = append(cells, finePercent(float64(r.Minimal.Metric(m))))
 	}
-	return append(cells, percentOf(warmup.Real(r.Confidence)))
+	return append(cells, percentOf(r.Confidence))
 }
 
 // withUnit formats a result with its unit.
@@ -137,7 +135,7 @@ func anySeconds(s float64) string {
 }
 
 func optimizeWarnings(w io.Writer, f *optimize.Findings) {
-	lines := append([]string{}, f.Suite.Warnings...)
+	lines := slices.Clone(f.Problems)
 	for i := range f.Results {
 		for _, warning := range f.Results[i].Warnings {
 			lines = append(lines, f.Results[i].Name+": "+warning)
@@ -182,9 +180,9 @@ func OptimizedTOML(w io.Writer, source string, sizes []optimize.Size) {
 
 // ChangesText prints the changes that full and reduced configurations detect, version by version.
 // limit is the smallest relevant change.
-func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit float64) {
+func ChangesText(w io.Writer, f *optimize.Findings, limit float64) {
 	side := "either way"
-	if o.Published {
+	if f.Published {
 		side = "slower only"
 	}
 	made, missed, found := 0, 0, 0
@@ -194,7 +192,7 @@ func ChangesText(w io.Writer, f *optimize.Findings, o optimize.Options, limit fl
 	fmt.Fprintf(w, "Does the part that has a result as stable still find what changed? It misses %d of %s, "+
 		"and makes up %d.\n\n", missed, display.Count(found, "change"), made)
 	fmt.Fprintf(w, "%s: minimal configurations for %s below %g; changes above %g%%, %s\n\n",
-		display.Terminal(f.Suite.Source), o.Metric, o.Threshold, 100*limit, side)
+		display.Terminal(f.Source.Source), f.Metric, f.Threshold, 100*limit, side)
 	number := strconv.Itoa
 	var rows [][]string
 	for i := range f.Changes {
@@ -248,18 +246,7 @@ func changedText(w io.Writer, c *optimize.Comparison) {
 		case x.Full != x.Reduced:
 			note = "the other way"
 		}
-		rows[i] = []string{"  " + x.Name, directionText(x.Full), directionText(x.Reduced), note}
+		rows[i] = []string{"  " + x.Name, x.Full.String(), x.Reduced.String(), note}
 	}
 	display.Table(w, []string{"  key", "in full", "minimal", ""}, rows)
-}
-
-func directionText(d optimize.Direction) string {
-	switch d {
-	case optimize.Slower:
-		return "slower"
-	case optimize.Faster:
-		return "faster"
-	case optimize.Unchanged:
-	}
-	return "same"
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/parallel"
 )
 
 // DefaultChange is the paper's minimum relevant performance change.
@@ -21,11 +22,13 @@ const (
 	Slower    Direction = 1
 )
 
+func (d Direction) String() string { return [...]string{"faster", "same", "slower"}[d-Faster] }
+
 // Change reports the direction in which a benchmark's result changed, if it did: the averages
 // differ by more than limit, relative to the old one, and the intervals do not overlap (touching is
 // not overlapping). A result that is NaN never counts as changed.
 func Change(before, after Summary, limit float64) Direction {
-	change := (after.Average - before.Average) / before.Average
+	change := float64((after.Average - before.Average) / before.Average)
 	switch {
 	case change > limit && after.Low >= before.High:
 		return Slower
@@ -145,17 +148,14 @@ func extremes(x []float64) [3]float64 {
 // same options. The errors are those of Optimize, and wrap ErrData when the versions differ in
 // their levels.
 func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]Comparison, error) {
-	o, err := o.Complete()
-	if err != nil {
-		return nil, err
-	}
 	chosen := map[string]Position{}
 	for i := range results {
 		chosen[results[i].Name] = results[i].Minimal.At
 	}
 	pairs := make([]map[string]Both, len(versions))
 	for i, v := range versions {
-		if err := v.Check(); err != nil {
+		o, err := v.ready(o)
+		if err != nil {
 			return nil, err
 		}
 		if !slices.Equal(v.Levels, versions[0].Levels) {
@@ -176,15 +176,12 @@ func Versions(versions []*Suite, results []Result, limit float64, o Options) ([]
 // pairsOf estimates the benchmarks of a version with both configurations.
 func pairsOf(v *Suite, chosen map[string]Position, o Options) map[string]Both {
 	list := make([]Both, len(v.Benchmarks))
-	each(len(list), o.Workers, nil, func(i int) {
+	parallel.Each(len(list), o.Workers, func(i int) {
 		s := newSearch(v, i, o)
-		at, ok := chosen[s.benchmark.Name]
-		if !ok {
-			return
+		if at, ok := chosen[s.benchmark.Name]; ok {
+			need := o.Metric.interval()
+			list[i] = Both{s.estimate(s.benchmark.Full, need).Summary, s.estimate(at, need).Summary}
 		}
-		need := o.Metric.interval()
-		full, reduced := s.estimate(s.benchmark.Full, need), s.estimate(at, need)
-		list[i] = Both{full.Summary(o.Metric), reduced.Summary(o.Metric)}
 	})
 	pairs := map[string]Both{}
 	for i, p := range list {
@@ -197,5 +194,5 @@ func pairsOf(v *Suite, chosen map[string]Position, o Options) map[string]Both {
 }
 
 func (s Summary) known() bool {
-	return !math.IsNaN(s.Average) && !math.IsNaN(s.Low) && !math.IsNaN(s.High)
+	return !math.IsNaN(float64(s.Average + s.Low + s.High))
 }

@@ -8,65 +8,57 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/warmup"
 )
 
 // Interval is a confidence interval in the unit of the values. Its bounds are NaN if there is none.
-type Interval struct{ Low, High float64 }
+type Interval struct {
+	Low  warmup.Real `json:"low"`
+	High warmup.Real `json:"high"`
+}
 
-func (i Interval) width() float64 { return i.High - i.Low }
+func (i Interval) width() warmup.Real { return i.High - i.Low }
+
+// Summary is the result of a benchmark: an average with a confidence interval, in the unit of the
+// values.
+type Summary struct {
+	Average warmup.Real `json:"average"`
+	Interval
+}
 
 // Estimate holds the statistics of a set of values: averages in their unit, and relative metrics.
 // What could not be computed is NaN: everything without values, metrics of an average of 0, and
 // intervals that were not requested or need more values.
 type Estimate struct {
-	Values int // number of values
-	Mean   float64
-	Median float64
+	Values  int `json:"values"` // number of values
+	Summary     // the average and the interval that belong to the metric
 
-	OfMean   Interval // percentile interval of the mean
-	OfT      Interval // bootstrap-t interval of the mean
-	OfMedian Interval // percentile interval of the median
+	Mean     warmup.Real `json:"-"`
+	Median   warmup.Real `json:"-"`
+	OfMean   Interval    `json:"-"` // percentile interval of the mean
+	OfT      Interval    `json:"-"` // bootstrap-t interval of the mean
+	OfMedian Interval    `json:"-"` // percentile interval of the median
 
-	CV, RMAD, RCIW1, RCIW2, RCIW3 float64
+	CV    warmup.Real `json:"cv"`
+	RMAD  warmup.Real `json:"rmad"`
+	RCIW1 warmup.Real `json:"rciw1"`
+	RCIW2 warmup.Real `json:"rciw2"`
+	RCIW3 warmup.Real `json:"rciw3"`
 }
 
 // Metric returns the value of m.
-func (e *Estimate) Metric(m Metric) float64 {
-	switch m {
-	case CV:
-		return e.CV
-	case RMAD:
-		return e.RMAD
-	case RCIW1:
-		return e.RCIW1
-	case RCIW2:
-		return e.RCIW2
-	case RCIW3:
-		return e.RCIW3
-	}
-	return math.NaN()
+func (e *Estimate) Metric(m Metric) warmup.Real {
+	return map[Metric]warmup.Real{CV: e.CV, RMAD: e.RMAD, RCIW1: e.RCIW1, RCIW2: e.RCIW2, RCIW3: e.RCIW3}[m]
 }
 
-// Summary returns the average and the interval that belong to m.
-func (e *Estimate) Summary(m Metric) Summary {
+func (e *Estimate) summary(m Metric) Summary {
 	switch {
 	case m.OfMedian():
-		return Summary{e.Median, e.OfMedian.Low, e.OfMedian.High}
+		return Summary{e.Median, e.OfMedian}
 	case m == RCIW2:
-		return Summary{e.Mean, e.OfT.Low, e.OfT.High}
+		return Summary{e.Mean, e.OfT}
 	}
-	return Summary{e.Mean, e.OfMean.Low, e.OfMean.High}
-}
-
-// Summary is the result of a benchmark: an average with a confidence interval,
-// in the unit of the values.
-type Summary struct{ Average, Low, High float64 }
-
-// sampling holds the parameters of the bootstrap.
-type sampling struct {
-	resamples int
-	level     float64
-	published bool
+	return Summary{e.Mean, e.OfMean}
 }
 
 const (
@@ -79,36 +71,38 @@ const (
 type streams struct{ percentile, t *rand.PCG }
 
 // estimate computes the requested statistics of x, which it does not change.
-func estimate(x []float64, need needs, s sampling, random streams) Estimate {
-	nan := math.NaN()
+func estimate(x []float64, need needs, o Options, random streams) Estimate {
+	nan := warmup.Real(math.NaN())
 	sorted := slices.Sorted(slices.Values(x))
-	e := Estimate{Values: len(x), Mean: mean(x), Median: arith.Median(sorted), OfMean: nowhere(),
+	m, median := mean(x), arith.Median(sorted)
+	e := Estimate{Values: len(x), Mean: warmup.Real(m), Median: warmup.Real(median), OfMean: nowhere(),
 		OfT: nowhere(), OfMedian: nowhere(), CV: nan, RMAD: nan}
 	if len(x) > 0 {
-		e.CV, e.RMAD = cv(x, e.Mean), rmad(x, e.Median)
+		e.CV, e.RMAD = warmup.Real(cv(x, m)), warmup.Real(rmad(x, median))
 	}
-	if len(x) < fewestForT && !s.published {
+	if len(x) < fewestForT && !o.Published {
 		need.t = false
 	}
-	if math.IsInf(e.Mean, 0) { // the sum overflows
+	if math.IsInf(m, 0) { // the sum overflows
 		need.mean, need.t = false, false
 	}
 	if len(x) > 0 && need != (needs{}) {
-		e.bootstrap(sorted, need, s, random)
+		e.bootstrap(newResampler(sorted, m), need, o, random)
 	}
 	e.RCIW1, e.RCIW2 = e.OfMean.width()/e.Mean, e.OfT.width()/e.Mean
 	e.RCIW3 = e.OfMedian.width() / e.Median
-	if s.published {
+	if o.Published {
 		e.RCIW3 = e.OfMean.width() / e.Median
 	}
+	e.Summary = e.summary(o.Metric)
 	return e
 }
 
 // bootstrap fills in the requested intervals.
-func (e *Estimate) bootstrap(sorted []float64, need needs, s sampling, random streams) {
-	n := len(sorted)
-	if constant := sorted[0] == sorted[n-1]; constant || n == 1 {
-		same := Interval{sorted[0], sorted[0]}
+func (e *Estimate) bootstrap(r *resampler, need needs, o Options, random streams) {
+	n := len(r.sorted)
+	if first := r.sorted[0]; first == r.sorted[n-1] { // all are equal, or there is one
+		same := newInterval(first, first)
 		if need.mean {
 			e.OfMean = same
 		}
@@ -120,60 +114,61 @@ func (e *Estimate) bootstrap(sorted []float64, need needs, s sampling, random st
 		}
 		return
 	}
-	r := newResampler(sorted, e.Mean)
-	e.OfMean, e.OfMedian = r.percentiles(need, s, random.percentile)
+	e.OfMean, e.OfMedian = r.percentiles(need, o, random.percentile)
 	if need.t {
-		t := r.studentized(s, random.t)
-		se := math.Sqrt(squares(sorted, e.Mean)/float64(n-1)) / math.Sqrt(float64(n))
-		e.OfT = Interval{e.Mean - float64(t.High*se), e.Mean - float64(t.Low*se)}
+		t := r.studentized(o, random.t)
+		se := math.Sqrt(squares(r.sorted, r.mean)/float64(n-1)) / math.Sqrt(float64(n))
+		e.OfT = newInterval(r.mean-float64(float64(t.High)*se), r.mean-float64(float64(t.Low)*se))
 	}
 }
 
 // percentiles returns the percentile intervals of the mean and the median.
-func (r *resampler) percentiles(need needs, s sampling, random *rand.PCG) (ofMean, ofMedian Interval) {
+func (r *resampler) percentiles(need needs, o Options, random *rand.PCG) (ofMean, ofMedian Interval) {
 	ofMean, ofMedian = nowhere(), nowhere()
 	n := len(r.sorted)
 	if need.median && n <= longestExactMedian {
-		ofMedian = medianAtoms(r.sorted).interval(s.level)
+		ofMedian = medianAtoms(r.sorted).interval(o.Level)
 		need.median = false
 	}
 	if need.mean && n <= longestEnumerated {
-		ofMean = r.enumerate(r.center).interval(s.level)
+		ofMean = r.enumerate(r.center).interval(o.Level)
 		need.mean = false
 	}
-	means, medians := r.run(need, s.resamples, random)
+	means, medians := r.run(need, o.Resamples, random)
 	if need.mean {
-		ofMean = quantiles(means, s.level)
+		ofMean = quantiles(means, o.Level)
 	}
 	if need.median {
-		ofMedian = quantiles(medians, s.level)
+		ofMedian = quantiles(medians, o.Level)
 	}
 	return ofMean, ofMedian
 }
 
 // studentized returns the quantiles of t*.
-func (r *resampler) studentized(s sampling, random *rand.PCG) Interval {
-	t := func() (float64, bool) { return r.t(s.published) }
+func (r *resampler) studentized(o Options, random *rand.PCG) Interval {
+	t := func() (float64, bool) { return r.t(o.Published) }
 	if len(r.sorted) <= longestEnumerated {
-		return r.enumerate(t).interval(s.level)
+		return r.enumerate(t).interval(o.Level)
 	}
 	draw := newDrawer(len(r.sorted), random)
-	ts := make([]float64, s.resamples)
+	ts := make([]float64, o.Resamples)
 	for i := range ts {
 		for ok := false; !ok; {
 			draw.fill(r.ranks)
 			ts[i], ok = t()
 		}
 	}
-	return quantiles(ts, s.level)
+	return quantiles(ts, o.Level)
 }
 
-func nowhere() Interval { return Interval{math.NaN(), math.NaN()} }
+func newInterval(low, high float64) Interval { return Interval{warmup.Real(low), warmup.Real(high)} }
+
+func nowhere() Interval { return newInterval(math.NaN(), math.NaN()) }
 
 // quantiles returns the bounds of the central interval of values, which are reordered.
 func quantiles(x []float64, level float64) Interval {
 	out := 100 * (1 - level) / 2
-	return Interval{percentile(x, out), percentile(x, 100-out)}
+	return newInterval(percentile(x, out), percentile(x, 100-out))
 }
 
 // resampler computes the statistics of resamples of sorted values, which are represented by their

@@ -43,7 +43,7 @@ func (a atoms) interval(level float64) Interval {
 	for ; j > 0 && above+a[j].weight < out; j-- {
 		above += a[j].weight
 	}
-	return Interval{a[i].value, a[j].value}
+	return newInterval(a[i].value, a[j].value)
 }
 
 // enumerate returns the distribution of a statistic over all resamples for which it is defined.

@@ -1,23 +1,30 @@
 package optimize
 
 import (
-	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
-	"krund/internal/experiment/key"
 )
+
+// Format is the version of Findings as JSON. docs/output.md describes its fields.
+const Format = 1
 
 // Findings are all results for a suite.
 type Findings struct {
-	Suite      *Suite
-	Results    []Result   // one for each benchmark
-	Strategies []Strategy // the metric first, then the baselines
-	Shared     *Shared    // nil unless the levels are executions and iterations and some key is good
-	Changes    []Comparison
-	options    Options
+	Format int          `json:"format"`
+	Source dataset.Info `json:"source"`
+	Unit   string       `json:"unit"`
+	Options
+	Levels     []string     `json:"levels"`     // their names as those of fields
+	Results    []Result     `json:"keys"`       // one for each benchmark
+	Strategies []Strategy   `json:"strategies"` // the metric first, then the baselines
+	Shared     *Shared      `json:"shared"`     // nil unless OfIterations, and some key is good
+	Changes    []Comparison `json:"changes"`
+	Problems   []string     `json:"problems"`
+
+	Suite *Suite `json:"-"`
 }
 
 // Strategy is a method of choosing a configuration for every benchmark, with its savings.
@@ -33,23 +40,42 @@ type Strategy struct {
 // Find optimizes a suite and compares the savings with those of the baselines. done, which may be
 // nil, is called with the number of benchmarks completed so far. The errors are those of Optimize.
 func Find(s *Suite, o Options, done func(int)) (*Findings, error) {
-	f := &Findings{Suite: s, options: o}
-	var err error
+	o, err := s.ready(o)
+	if err != nil {
+		return nil, err
+	}
+	f := &Findings{Format: Format, Source: s.Info, Unit: s.Unit, Options: o, Levels: s.levelNames(),
+		Problems: append([]string{}, s.Warnings...), Suite: s}
 	if f.Results, err = Optimize(s, o, done); err != nil {
 		return nil, err
 	}
-	f.Strategies = []Strategy{{Name: string(o.Metric), Saving: Saved(f.Results), results: f.Results}}
+	add := func(name string, results []Result) {
+		f.Strategies = append(f.Strategies, Strategy{Name: name, Saving: Saved(results), results: results})
+	}
+	add(string(o.Metric), f.Results)
 	for _, baseline := range []Baseline{Minimum, Random} {
 		results, err := Choose(s, baseline, o)
 		if err != nil {
 			return nil, err
 		}
-		f.Strategies = append(f.Strategies, Strategy{Name: string(baseline), Saving: Saved(results),
-			results: results})
+		add(string(baseline), results)
 	}
-	f.Shared, err = share(s, f.Results, o)
-	return f, err
+	if s.OfIterations() {
+		f.Shared = f.share()
+	}
+	return f, nil
 }
+
+// levelNames returns the levels as field names.
+func (s *Suite) levelNames() []string {
+	names := make([]string, len(s.Levels))
+	for i, l := range s.Levels {
+		names[i] = l.field()
+	}
+	return names
+}
+
+func (l Level) field() string { return strings.ReplaceAll(l.Name, " ", "_") }
 
 // FindChanges applies the configurations of each strategy for the first version to all versions,
 // and compares the changes between successive versions with those of the full data. limit is the
@@ -57,7 +83,7 @@ func Find(s *Suite, o Options, done func(int)) (*Findings, error) {
 func (f *Findings) FindChanges(versions []*Suite, limit float64) error {
 	for i := range f.Strategies {
 		s := &f.Strategies[i]
-		changes, err := Versions(versions, s.results, limit, f.options)
+		changes, err := Versions(versions, s.results, limit, f.Options)
 		if err != nil {
 			return err
 		}
@@ -67,16 +93,6 @@ func (f *Findings) FindChanges(versions []*Suite, limit float64) error {
 		}
 	}
 	return nil
-}
-
-// Repetitions returns the number of repetitions to configure for a level of a benchmark, including
-// the skipped iterations.
-func (f *Findings) Repetitions(benchmark, level int, at Position) int {
-	n := int(at[level])
-	if level == len(f.Suite.Levels)-1 {
-		n += f.Suite.Benchmarks[benchmark].Skip
-	}
-	return n
 }
 
 // Shared is a configuration for all keys of an experiment: the maximum of the executions and
@@ -95,85 +111,53 @@ type VMMinimum struct {
 	Iterations int    `json:"iterations"`
 }
 
-// share combines the recommendations of good keys; nil when there are none or when the levels are
-// not executions and iterations.
-func share(s *Suite, results []Result, o Options) (*Shared, error) {
-	if len(s.Levels) != 2 || s.Levels[0] != Executions() || s.Levels[1] != Iterations() {
-		return nil, nil //nolint:nilnil // nothing to share is not an error
-	}
+// share combines the recommendations of good keys; nil when there are none.
+func (f *Findings) share() *Shared {
 	c := &Shared{VMs: []VMMinimum{}}
 	var vms []string
 	need := map[string]int{}
-	for i := range results {
-		if !results[i].good(o.Accuracy) {
+	for i := range f.Results {
+		r := &f.Results[i]
+		if !f.good(r) {
 			continue
 		}
-		at := results[i].Minimal.At
-		vm := vmOf(results[i].Name)
+		vm := f.Suite.Benchmarks[i].Key.VM
 		if _, known := need[vm]; !known {
 			vms = append(vms, vm)
 		}
-		c.Executions = max(c.Executions, int(at[0]))
-		need[vm] = max(need[vm], int(at[1])+s.Benchmarks[i].Skip)
+		c.Executions = max(c.Executions, r.Minimal.Repetitions[executions])
+		need[vm] = max(need[vm], r.Minimal.Repetitions[iterations])
 		c.Iterations = max(c.Iterations, need[vm])
 	}
 	if len(vms) == 0 {
-		return nil, nil //nolint:nilnil // nothing to share is not an error
+		return nil
 	}
 	for _, vm := range vms {
 		if need[vm] < c.Iterations {
 			c.VMs = append(c.VMs, VMMinimum{vm, need[vm]})
 		}
 	}
-	for i := range results {
-		b := &s.Benchmarks[i]
-		iterations, known := need[vmOf(b.Name)]
+	for i := range f.Results {
+		b := &f.Suite.Benchmarks[i]
+		n, known := need[b.Key.VM]
 		if !known {
-			iterations = c.Iterations
+			n = c.Iterations
 		}
-		_, good, err := Evaluate(s, i, Position{int32(c.Executions), int32(iterations - b.Skip), 1}, o)
-		if err != nil {
-			return nil, err
+		at := Position{int32(c.Executions), int32(n - b.Skip), 1}
+		for k, full := range b.Full { // others may have more
+			at[k] = min(max(at[k], 1), full)
 		}
-		if good {
+		choice := newSearch(f.Suite, i, f.Options).choice(at)
+		if f.stable(choice.Metric(f.Metric)) && f.near(choice.Average, f.Results[i].Full.Average) {
 			c.Good++
 		}
 	}
-	return c, nil
+	return c
 }
 
-// vmOf returns the VM in the name of a key; "" for any other name.
-func vmOf(name string) string {
-	parts := strings.Split(name, ":")
-	if len(parts) != 3 {
-		return ""
-	}
-	return parts[1]
-}
-
-// Evaluate returns the result of a configuration for the benchmark with the index i, and reports
-// whether it is stable with an average within the accuracy of the full one. It is for a
-// configuration that several benchmarks share. Repetitions beyond those measured are ignored. The
-// errors are those of Optimize.
-func Evaluate(s *Suite, i int, at Position, o Options) (c Choice, good bool, err error) {
-	if o, err = o.Complete(); err != nil {
-		return c, false, err
-	}
-	if i < 0 || i >= len(s.Benchmarks) {
-		return c, false, fmt.Errorf("%w: benchmark %d of %d", ErrOptions, i, len(s.Benchmarks))
-	}
-	if err := s.Check(); err != nil {
-		return c, false, err
-	}
-	for k, full := range s.Benchmarks[i].Full {
-		at[k] = min(max(at[k], 1), full)
-	}
-	search := newSearch(s, i, o)
-	c = search.choice(at)
-	full := search.estimate(s.Benchmarks[i].Full, needs{})
-	good = search.stable(c.Metric(o.Metric)) && search.near(c.Summary(o.Metric).Average,
-		full.Summary(o.Metric).Average)
-	return c, good, nil
+// good reports whether a result is stable and within the accuracy of the full one.
+func (f *Findings) good(r *Result) bool {
+	return r.Stable && f.near(r.Minimal.Average, r.Full.Average)
 }
 
 // Size is the smallest sufficient number of executions and iterations of a benchmark in a VM.
@@ -186,24 +170,18 @@ type Size struct {
 
 // Sizes returns the recommendations for a configuration of krund: for each benchmark and VM the
 // maximum over its variants and arms. A key that is not good (see Shared) needs the full size; a
-// benchmark whose keys all do is left out. ok is false if the levels are not executions and
-// iterations, or the names are no keys.
+// benchmark whose keys all do is left out. ok is false unless the suite is OfIterations.
 func (f *Findings) Sizes() (sizes []Size, ok bool) {
-	s := f.Suite
-	if len(s.Levels) != 2 || s.Levels[0] != Executions() || s.Levels[1] != Iterations() {
+	if !f.Suite.OfIterations() {
 		return nil, false
 	}
 	at := map[[2]string]int{}
 	var all []Size
 	for i := range f.Results {
-		r := &f.Results[i]
-		k, err := key.Parse(r.Name)
-		if err != nil {
-			return nil, false
-		}
-		choice := r.Minimal.At
-		if !r.good(f.options.Accuracy) {
-			choice = r.Full.At
+		r, k := &f.Results[i], f.Suite.Benchmarks[i].Key
+		choice, full := r.Minimal.Repetitions, r.Full.Repetitions
+		if !f.good(r) {
+			choice = full
 		}
 		place := [2]string{k.Benchmark, k.VM}
 		n, known := at[place]
@@ -214,10 +192,10 @@ func (f *Findings) Sizes() (sizes []Size, ok bool) {
 		}
 		z := &all[n]
 		z.Keys = append(z.Keys, r.Name)
-		z.Executions = max(z.Executions, f.Repetitions(i, 0, choice))
-		z.Iterations = max(z.Iterations, f.Repetitions(i, 1, choice))
-		z.AllExecutions = max(z.AllExecutions, f.Repetitions(i, 0, r.Full.At))
-		z.AllIterations = max(z.AllIterations, f.Repetitions(i, 1, r.Full.At))
+		z.Executions = max(z.Executions, choice[executions])
+		z.Iterations = max(z.Iterations, choice[iterations])
+		z.AllExecutions = max(z.AllExecutions, full[executions])
+		z.AllIterations = max(z.AllIterations, full[iterations])
 	}
 	for _, z := range all {
 		if z.Executions < z.AllExecutions || z.Iterations < z.AllIterations {
@@ -227,14 +205,8 @@ func (f *Findings) Sizes() (sizes []Size, ok bool) {
 	return sizes, true
 }
 
-// good reports whether a result is stable and within the accuracy of the full one.
-func (r *Result) good(accuracy float64) bool {
-	return r.Stable && math.Abs(r.AverageDiff) <= accuracy
-}
-
 // Saving aggregates the savings of configurations over benchmarks.
 type Saving struct {
-	Benchmarks   int         `json:"-"`
 	FullSeconds  float64     `json:"full_s"`
 	Seconds      float64     `json:"time_s"`
 	SavedSeconds float64     `json:"saved_s"`
@@ -249,19 +221,17 @@ type Saving struct {
 
 // Saved aggregates results.
 func Saved(results []Result) Saving {
-	s := Saving{Benchmarks: len(results)}
-	for _, within := range []struct {
-		limit float64
-		share *warmup.Real
-	}{{0.01, &s.Within1}, {0.03, &s.Within3}, {0.05, &s.Within5}, {0.10, &s.Within10}} {
+	var s Saving
+	within := func(limit warmup.Real) warmup.Real {
 		n := 0
 		for i := range results {
-			if math.Abs(results[i].AverageDiff) <= within.limit {
+			if d := results[i].AverageDiff; -limit <= d && d <= limit {
 				n++
 			}
 		}
-		*within.share = warmup.Real(n) / warmup.Real(len(results))
+		return warmup.Real(n) / warmup.Real(len(results))
 	}
+	s.Within1, s.Within3, s.Within5, s.Within10 = within(0.01), within(0.03), within(0.05), within(0.10)
 	for i := range results {
 		s.FullSeconds += results[i].Full.Seconds
 		s.Seconds += results[i].Minimal.Seconds
@@ -280,20 +250,18 @@ const (
 	Random  Baseline = "random"  // a candidate drawn uniformly
 )
 
-// Choose returns the results of a baseline, for comparison with those of Optimize. Stable,
-// Confidence and Warnings are not filled in. The errors are those of Optimize.
+// Choose returns the results of a baseline, for comparison with those of Optimize: the averages,
+// without intervals, Stable, Confidence and Warnings. The errors are those of Optimize.
 func Choose(s *Suite, how Baseline, o Options) ([]Result, error) {
-	o, err := o.Complete()
+	o, err := s.ready(o)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	results := make([]Result, len(s.Benchmarks))
 	for i := range results {
 		search := newSearch(s, i, o)
-		results[i] = search.at(search.pick(how))
+		full := search.benchmark.Full
+		results[i] = search.result(search.average(full), search.average(search.pick(how)))
 	}
 	return results, nil
 }
@@ -301,38 +269,13 @@ func Choose(s *Suite, how Baseline, o Options) ([]Result, error) {
 // pick returns the configuration that a baseline chooses, or the full one when there is no
 // candidate.
 func (s search) pick(how Baseline) Position {
-	groups := byTime(s.candidates())
-	if len(groups) == 0 {
+	list := s.candidates()
+	switch {
+	case len(list) == 0:
 		return s.benchmark.Full
+	case how == Minimum:
+		return list[0].at
 	}
-	if how == Minimum {
-		return groups[0][0].at
-	}
-	n := 0
-	for _, g := range groups {
-		n += len(g)
-	}
-	k := rand.New(source(s.o.Seed, string(how), s.benchmark.Name, s.benchmark.Full)).IntN(n)
-	for _, g := range groups {
-		if k < len(g) {
-			return g[k].at
-		}
-		k -= len(g)
-	}
-	return s.benchmark.Full
-}
-
-// at returns the averages of a configuration together with the full ones, without intervals.
-func (s search) at(at Position) Result {
-	b := s.benchmark
-	choice := func(at Position) Choice {
-		return Choice{At: at, Seconds: b.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at,
-			needs{})}
-	}
-	r := Result{Name: b.Name, Full: choice(b.Full), Minimal: choice(at), LowDiff: math.NaN(),
-		HighDiff: math.NaN(), Confidence: math.NaN()}
-	full := r.Full.Summary(s.o.Metric).Average
-	r.AverageDiff = (r.Minimal.Summary(s.o.Metric).Average - full) / full
-	r.SavedSeconds = r.Full.Seconds - r.Minimal.Seconds
-	return r
+	random := rand.New(source(s.Seed, string(how), s.benchmark.Name, s.benchmark.Full))
+	return list[random.IntN(len(list))].at
 }

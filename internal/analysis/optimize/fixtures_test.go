@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/optimize"
+	"krund/internal/analysis/warmup"
 	"krund/internal/exchange"
 	"krund/internal/experiment/fixtures"
 	"krund/rig/must"
@@ -79,14 +81,12 @@ func TestGrid(t *testing.T) {
 		e, ok := optimize.EstimateAt(s, row["benchmark"], position(t, row))
 		must.Need(t, ok, row["file"], row["benchmark"])
 		must.Equal(t, e.Values, int(real(t, row["n"])), "values")
-		for column, got := range map[string]float64{"cv": e.CV, "rmad": e.RMAD, "mean": e.Mean,
+		for column, got := range map[string]warmup.Real{"cv": e.CV, "rmad": e.RMAD, "mean": e.Mean,
 			"median": e.Median} {
 			want := real(t, row[column])
 			compared++
-			if got == want {
-				exact++
-			}
-			must.Be(t, near(got, want, 1e-12), row, column, got)
+			exact += arith.One(float64(got) == want)
+			must.Be(t, near(float64(got), want, 1e-12), row, column, got)
 		}
 	}
 	t.Logf("%d values compared, %d of them to the last bit", compared, exact)
@@ -160,29 +160,24 @@ func (y *tally) add(t *testing.T, r *optimize.Result, m optimize.Metric, row map
 	if got != want {
 		return
 	}
-	for column, v := range map[string]float64{"avg": r.Minimal.Summary(m).Average,
-		"full_avg": r.Full.Summary(m).Average, "avg_diff": r.AverageDiff, "time_s": r.Minimal.Seconds,
+	for column, v := range map[string]float64{"avg": float64(r.Minimal.Average),
+		"full_avg": float64(r.Full.Average), "avg_diff": float64(r.AverageDiff), "time_s": r.Minimal.Seconds,
 		"time_saved": r.SavedSeconds} {
 		must.Be(t, near(v, real(t, row[column]), 1e-12), r.Name, column, v, "want", row[column])
 	}
 	instability := real(t, row["instability"])
 	y.measured++
-	if near(r.Minimal.Metric(m), instability, 0.06) {
-		y.near++
-	}
-	if !random && r.Minimal.Metric(m) != instability {
-		t.Errorf("%s: metric %v, want %v", r.Name, r.Minimal.Metric(m), instability)
-	}
+	metric := float64(r.Minimal.Metric(m))
+	y.near += arith.One(near(metric, instability, 0.06))
+	must.Be(t, random || metric == instability, r.Name, "metric", metric, "want", instability)
 	if row["full_ci_lo"] == "" {
 		return
 	}
 	y.intervals++
 	low, high := real(t, row["full_ci_lo"]), real(t, row["full_ci_hi"])
-	full := r.Full.Summary(m)
-	if tolerance := 0.06 * (high - low); math.Abs(full.Low-low) > tolerance ||
-		math.Abs(full.High-high) > tolerance {
-		y.wide++
-	}
+	tolerance, full := 0.06*(high-low), r.Full.Interval
+	y.wide += arith.One(math.Abs(float64(full.Low)-low) > tolerance ||
+		math.Abs(float64(full.High)-high) > tolerance)
 }
 
 func (y *tally) report(t *testing.T, m optimize.Metric) {
@@ -234,9 +229,9 @@ func TestIntervals(t *testing.T) {
 			"median": full.OfMedian} {
 			want := row.CI[kind]
 			room := 0.03 * (want[3] - want[0])
+			low, high := float64(got.Low), float64(got.High)
 			compared++
-			if got.Low < want[0]-room || got.Low > want[1]+room || got.High < want[2]-room ||
-				got.High > want[3]+room {
+			if low < want[0]-room || low > want[1]+room || high < want[2]-room || high > want[3]+room {
 				outside++
 				t.Logf("%s %s: %s interval %v, want %v", row.File, row.Benchmark, kind, got, want)
 			}
@@ -252,7 +247,7 @@ func TestSavings(t *testing.T) {
 	suites := files{}
 	rows := map[string][]optimize.Result{}
 	for _, row := range table(t, "expected_optimize.csv.gz") {
-		r := optimize.Result{Name: row["benchmark"], AverageDiff: real(t, row["avg_diff"])}
+		r := optimize.Result{Name: row["benchmark"], AverageDiff: warmup.Real(real(t, row["avg_diff"]))}
 		r.Minimal.Seconds = real(t, row["time_s"])
 		r.Full.Seconds = r.Minimal.Seconds + real(t, row["time_saved"])
 		at := row["file"] + row["metric"]
@@ -278,7 +273,7 @@ func TestSavings(t *testing.T) {
 			compared++
 			got := optimize.Saved(results)
 			for column, v := range map[string]float64{
-				"benchmarks": float64(got.Benchmarks), "full_s": got.FullSeconds, "min_s": got.Seconds,
+				"benchmarks": float64(len(results)), "full_s": got.FullSeconds, "min_s": got.Seconds,
 				"saved_s": got.SavedSeconds, "saved_fraction": float64(got.Saved),
 				"le1pct": float64(got.Within1), "le3pct": float64(got.Within3),
 				"le5pct": float64(got.Within5), "le10pct": float64(got.Within10),
@@ -349,7 +344,8 @@ func TestChanges(t *testing.T) {
 func pairsOf(full, reduced map[string][]any) map[string]optimize.Both {
 	pairs := map[string]optimize.Both{}
 	of := func(v []any) optimize.Summary {
-		return optimize.Summary{Average: v[0].(float64), Low: v[1].(float64), High: v[2].(float64)}
+		at := func(i int) warmup.Real { return warmup.Real(v[i].(float64)) }
+		return optimize.Summary{Average: at(0), Interval: optimize.Interval{Low: at(1), High: at(2)}}
 	}
 	for name, v := range full {
 		if r, both := reduced[name]; both {

@@ -43,34 +43,37 @@
 package optimize
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-	"sync"
+	"slices"
 
 	"krund/internal/analysis/parallel"
+	"krund/internal/analysis/warmup"
 )
 
 // Options of Optimize. Zero values select the paper's defaults.
 type Options struct {
-	Metric    Metric  // "": RCIW3
-	Threshold float64 // a metric below it is stable; 0: DefaultThreshold
-	Accuracy  float64 // maximum relative deviation from the full result; 0: DefaultAccuracy
-	Level     float64 // confidence of intervals; 0: DefaultLevel
-	Resamples int     // 0: DefaultResamples
-	Seed      uint64
-	Instances int // number of machines, from the first, to use; 0: 1
-	Steps     int // approximate maximum of candidates per level; 0: DefaultSteps; -1: all
+	Metric    Metric  `json:"metric"`           // "": RCIW3
+	Published bool    `json:"published"`        // follow the authors' program: see the package comment
+	Threshold float64 `json:"threshold"`        // a metric below it is stable; 0: DefaultThreshold
+	Accuracy  float64 `json:"accuracy"`         // greatest deviation from the full; 0: DefaultAccuracy
+	Level     float64 `json:"confidence_level"` // of intervals; 0: DefaultLevel
+	Resamples int     `json:"resamples"`        // 0: DefaultResamples
+	Seed      uint64  `json:"seed,string"`
+	Instances int     `json:"-"` // number of machines, from the first, to use; 0: 1
+	// approximate maximum of candidates per level; 0: DefaultSteps; -1: all
+	Steps int `json:"-"`
 	// additional seconds for each repetition of the level around the innermost (an execution's
 	// start, a reboot)
-	Overhead float64
+	Overhead float64 `json:"-"`
 	// consider only configurations whose average is within Accuracy of the full one; the paper
 	// considers only their stability
-	Near bool
+	Near bool `json:"-"`
 	// minimum number of repetitions of the outermost level, if there are as many; 0: 1
-	Outermost int
-	Published bool // follow the authors' program instead of their paper: see the package comment
-	Workers   int  // goroutines; below 2: sequential; does not affect the result
+	Outermost int `json:"-"`
+	Workers   int `json:"-"` // goroutines; below 2: sequential; does not affect the result
 }
 
 // The paper's parameters. For the shares of benchmarks it uses accuracies of 1%, 3%, 5% and 10%.
@@ -90,14 +93,14 @@ var ErrOptions = errors.New("invalid options")
 
 // Complete fills in the defaults. The error wraps ErrOptions.
 func (o Options) Complete() (Options, error) {
-	defaults(&o.Metric, RCIW3)
-	defaults(&o.Threshold, DefaultThreshold)
-	defaults(&o.Accuracy, DefaultAccuracy)
-	defaults(&o.Level, DefaultLevel)
-	defaults(&o.Resamples, DefaultResamples)
-	defaults(&o.Instances, 1)
-	defaults(&o.Steps, DefaultSteps)
-	defaults(&o.Outermost, 1)
+	o.Metric = cmp.Or(o.Metric, RCIW3)
+	o.Threshold = cmp.Or(o.Threshold, DefaultThreshold)
+	o.Accuracy = cmp.Or(o.Accuracy, DefaultAccuracy)
+	o.Level = cmp.Or(o.Level, DefaultLevel)
+	o.Resamples = cmp.Or(o.Resamples, DefaultResamples)
+	o.Instances = cmp.Or(o.Instances, 1)
+	o.Steps = cmp.Or(o.Steps, DefaultSteps)
+	o.Outermost = cmp.Or(o.Outermost, 1)
 	_, err := ParseMetric(string(o.Metric))
 	switch {
 	case err != nil:
@@ -124,67 +127,59 @@ func (o Options) Complete() (Options, error) {
 	return o, nil
 }
 
-func defaults[T comparable](v *T, value T) {
-	var zero T
-	if *v == zero {
-		*v = value
+// ready completes the options, and checks the suite.
+func (s *Suite) ready(o Options) (Options, error) {
+	o, err := o.Complete()
+	if err != nil {
+		return o, err
 	}
+	return o, s.Check()
 }
 
 // Choice is a configuration with its duration and its results.
 type Choice struct {
-	At      Position
-	Seconds float64
+	At Position `json:"-"`
+	// Repetitions to configure, by the name of the level: those of At and the skipped iterations.
+	Repetitions map[string]int `json:"repetitions"`
+	Seconds     float64        `json:"time_s"`
 	Estimate
 }
 
 // Result is the result for one benchmark.
 type Result struct {
-	Name    string
-	Full    Choice
-	Minimal Choice // the full one when Stable is false
-	Stable  bool   // the metric of Minimal is below the threshold
-
-	SavedSeconds float64
-	// (minimal-full)/full of the average, and of the bounds of the interval that belongs to the
-	// metric; NaN when there is none.
-	AverageDiff, LowDiff, HighDiff float64
+	Name         string      `json:"key"`
+	Stable       bool        `json:"stable"`  // the metric of Minimal is below the threshold
+	Minimal      Choice      `json:"minimal"` // the full one when Stable is false
+	Full         Choice      `json:"full"`
+	SavedSeconds float64     `json:"saved_s"`
+	Saved        warmup.Real `json:"saved"` // share of the full time
+	// (minimal-full)/full of the average, and of the bounds of its interval; NaN when there is
+	// none.
+	AverageDiff warmup.Real `json:"average_diff"`
+	LowDiff     warmup.Real `json:"low_diff"`
+	HighDiff    warmup.Real `json:"high_diff"`
 	// Confidence is the share of simulated experiments of the minimal configuration's size, drawn
 	// from the full one, whose average is within the accuracy of the full average: see
 	// search.confidence. NaN without values.
-	Confidence float64
-	Warnings   []string
+	Confidence warmup.Real `json:"confidence"`
+	Skip       int         `json:"skip"`
+	Warnings   []string    `json:"warnings"`
 }
 
 // Optimize finds the minimal configuration of every benchmark, in their order. If progress is not
 // nil, it is called after each benchmark with the number completed; calls do not overlap. The
 // errors wrap ErrData and ErrOptions.
 func Optimize(s *Suite, o Options, progress func(done int)) ([]Result, error) {
-	o, err := o.Complete()
+	o, err := s.ready(o)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Check(); err != nil {
-		return nil, err
-	}
 	results := make([]Result, len(s.Benchmarks))
-	each(len(results), o.Workers, progress, func(i int) { results[i] = newSearch(s, i, o).run() })
-	return results, nil
-}
-
-// each calls do for 0..n-1 on the given number of goroutines, and progress after each.
-func each(n, workers int, progress func(int), do func(int)) {
-	var lock sync.Mutex
-	done := 0
-	parallel.Each(n, workers, func(i int) {
-		do(i)
-		lock.Lock()
-		defer lock.Unlock()
-		done++
-		if progress != nil {
-			progress(done)
-		}
+	parallel.Counted(len(results), o.Workers, progress, func(i int) int {
+		results[i] = newSearch(s, i, o).run()
+		return 1
 	})
+	return results, nil
 }
 
 // Metric is a measure of the instability of values, relative to their average: see the package
@@ -205,10 +200,8 @@ func Metrics() []Metric { return []Metric{CV, RMAD, RCIW1, RCIW2, RCIW3} }
 
 // ParseMetric parses the name of a metric.
 func ParseMetric(s string) (Metric, error) {
-	for _, m := range Metrics() {
-		if s == string(m) {
-			return m, nil
-		}
+	if m := Metric(s); slices.Contains(Metrics(), m) {
+		return m, nil
 	}
 	return "", fmt.Errorf("there is no metric %q; write cv, rmad, rciw1, rciw2 or rciw3", s)
 }

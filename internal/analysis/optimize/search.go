@@ -8,125 +8,134 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/warmup"
 )
 
 // search looks for the minimal configuration of one benchmark.
 type search struct {
 	levels    []Level
 	benchmark *Benchmark
-	o         Options // complete
+	Options   // complete
 }
 
 func newSearch(s *Suite, i int, o Options) search {
-	return search{levels: s.Levels, benchmark: &s.Benchmarks[i], o: o}
+	return search{levels: s.Levels, benchmark: &s.Benchmarks[i], Options: o}
 }
 
 func (s search) run() Result {
 	b := s.benchmark
-	r := Result{Name: b.Name, Full: s.choice(b.Full), Warnings: slices.Clone(b.Warnings)}
-	r.Minimal = r.Full
-	found, any := s.least(r.Full.Summary(s.o.Metric).Average)
-	switch {
+	warnings := append([]string{}, b.Warnings...)
+	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	full := s.choice(b.Full)
+	found, any := s.least(full.Average)
+	minimal, stable := full, false
+	switch v := float64(full.Metric(s.Metric)); {
 	case len(b.Rows) == 0:
-		r.Warnings = append(r.Warnings, "nothing was measured")
-	case r.Full.Values == 0:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("nothing was measured on the first %d of the instances",
-			s.o.Instances))
+		warn("nothing was measured")
+	case full.Values == 0:
+		warn("nothing was measured on the first %d of the instances", s.Instances)
 	case found != nil:
-		r.Minimal, r.Stable = s.choice(found.at), true
+		minimal, stable = s.choice(found.at), true
 	case !any:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("fewer than %d repetitions were measured, "+
-			"so the experiment cannot be shortened", fewestRepetitions))
+		warn("fewer than %d repetitions were measured, so the experiment cannot be shortened",
+			fewestRepetitions)
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		warn("%s cannot be computed for any configuration: the average is 0, or there are too few values",
+			s.Metric)
 	default:
-		r.Warnings = append(r.Warnings, s.unstableWarning(r.Full))
+		warn("no configuration is stable: %s of the full one is %.4g, not below %g", s.Metric, v, s.Threshold)
 	}
-	r.SavedSeconds = r.Full.Seconds - r.Minimal.Seconds
-	full, minimal := r.Full.Summary(s.o.Metric), r.Minimal.Summary(s.o.Metric)
-	r.AverageDiff = (minimal.Average - full.Average) / full.Average
-	r.LowDiff = (minimal.Low - full.Low) / full.Low
-	r.HighDiff = (minimal.High - full.High) / full.High
-	r.Confidence = s.confidence(r.Minimal.At, full.Average)
-	if want := b.Full.cells() * float64(s.o.Instances); r.Full.Values > 0 && float64(r.Full.Values) < want {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %.0f values are missing", int(want)-r.Full.Values,
-			want))
+	r := s.result(full, minimal)
+	r.Stable, r.Confidence = stable, s.confidence(minimal.At, full.Average)
+	if want := b.Full.cells() * float64(s.Instances); full.Values > 0 && float64(full.Values) < want {
+		warn("%d of %.0f values are missing", int(want)-full.Values, want)
 	}
-	if r.Stable && !s.near(r.Minimal.Summary(s.o.Metric).Average, full.Average) {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the recommended result deviates by %+.1f%% from the "+
-			"full one: it is stable, but at a different level; keep the full configuration, or request one "+
-			"with a result near the full one", 100*r.AverageDiff))
+	if stable && !s.near(minimal.Average, full.Average) {
+		warn("the recommended result deviates by %+.1f%% from the full one: it is stable, but at a "+
+			"different level; keep the full configuration, or request one with a result near the full one",
+			100*r.AverageDiff)
 	}
+	r.Warnings = warnings
 	return r
 }
 
-func (s search) unstableWarning(full Choice) string {
-	v := full.Metric(s.o.Metric)
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return fmt.Sprintf("%s cannot be computed for any configuration: the average is 0, or there are "+
-			"too few values", s.o.Metric)
-	}
-	return fmt.Sprintf("no configuration is stable: %s of the full one is %.4g, not below %g", s.o.Metric, v,
-		s.o.Threshold)
+// result compares a configuration with the full one.
+func (s search) result(full, minimal Choice) Result {
+	saved := full.Seconds - minimal.Seconds
+	return Result{Name: s.benchmark.Name, Full: full, Minimal: minimal, SavedSeconds: saved,
+		Saved:       warmup.Real(saved / full.Seconds),
+		AverageDiff: (minimal.Average - full.Average) / full.Average,
+		LowDiff:     (minimal.Low - full.Low) / full.Low,
+		HighDiff:    (minimal.High - full.High) / full.High,
+		Confidence:  warmup.Real(math.NaN()), Skip: s.benchmark.Skip}
 }
 
 // stable uses a strict comparison: NaN is not stable.
-func (s search) stable(v float64) bool { return v < s.o.Threshold }
+func (o Options) stable(v warmup.Real) bool { return v < warmup.Real(o.Threshold) }
+
+// near reports whether an average is within the accuracy of the full one.
+func (o Options) near(average, full warmup.Real) bool {
+	return math.Abs(float64((average-full)/full)) <= o.Accuracy
+}
 
 // choice computes all estimates of a configuration.
 func (s search) choice(at Position) Choice {
-	return Choice{At: at, Seconds: s.benchmark.time(at, len(s.levels), s.o.Overhead), Estimate: s.estimate(at,
-		needs{mean: true, t: true, median: true})}
+	return s.with(at, needs{mean: true, t: true, median: true})
 }
 
+// average computes what needs no bootstrap.
+func (s search) average(at Position) Choice { return s.with(at, needs{}) }
+
+func (s search) with(at Position, need needs) Choice {
+	c := Choice{At: at, Repetitions: map[string]int{}, Seconds: s.time(at), Estimate: s.estimate(at, need)}
+	for i, l := range s.levels {
+		c.Repetitions[l.field()] = int(at[i])
+		if i == len(s.levels)-1 {
+			c.Repetitions[l.field()] += s.benchmark.Skip
+		}
+	}
+	return c
+}
+
+func (s search) time(at Position) float64 { return s.benchmark.time(at, len(s.levels), s.Overhead) }
+
 func (s search) estimate(at Position, need needs) Estimate {
-	return s.estimateOf(s.benchmark.values(at, s.o.Instances), at, need)
+	return s.estimateOf(s.benchmark.values(at, s.Instances), at, need)
 }
 
 func (s search) estimateOf(values []float64, at Position, need needs) Estimate {
-	name, seed := s.benchmark.Name, s.o.Seed
-	random := streams{percentile: source(seed, "percentile", name, at), t: source(seed, "t", name, at)}
-	return estimate(values, need, sampling{s.o.Resamples, s.o.Level, s.o.Published}, random)
+	name := s.benchmark.Name
+	return estimate(values, need, s.Options, streams{percentile: source(s.Seed, "percentile", name, at),
+		t: source(s.Seed, "t", name, at)})
 }
 
 // least returns the stable candidate with the shortest duration; nil when there is none. Candidates
 // longer than the first stable one are not evaluated. any reports whether there was a candidate.
 // full is the full average.
-func (s search) least(full float64) (found *candidate, any bool) {
-	list, best := s.candidates(), math.Inf(1)
-	for _, group := range byTime(list) {
-		for i := range group {
-			v, average := s.value(group[i].at)
-			if s.stable(v) && (found == nil || v < best) && (!s.o.Near || s.near(average, full)) {
-				found, best = &group[i], v
-			}
-		}
-		if found != nil {
+func (s search) least(full warmup.Real) (found *candidate, any bool) {
+	list, best := s.candidates(), warmup.Real(math.Inf(1))
+	for i := range list {
+		c := &list[i]
+		if found != nil && c.seconds > found.seconds {
 			break
+		}
+		v, average := s.value(c.at)
+		if s.stable(v) && (found == nil || v < best) && (!s.Near || s.near(average, full)) {
+			found, best = c, v
 		}
 	}
 	return found, len(list) > 0
 }
 
-// candidates lists the candidates to choose from.
-func (s search) candidates() []candidate {
-	return candidates(s.levels, s.benchmark.Full, s.o, func(at Position) float64 {
-		return s.benchmark.time(at, len(s.levels), s.o.Overhead)
-	})
-}
-
-// near reports whether an average is within the accuracy of the full one.
-func (s search) near(average, full float64) bool {
-	return math.Abs((average-full)/full) <= s.o.Accuracy
-}
-
 // value returns the metric of a candidate, or NaN if it is far from stable, and its average.
-func (s search) value(at Position) (v, average float64) {
-	values := s.benchmark.values(at, s.o.Instances)
-	need := s.o.Metric.needs(s.o.Published)
+func (s search) value(at Position) (v, average warmup.Real) {
+	values := s.benchmark.values(at, s.Instances)
+	need := s.Metric.needs(s.Published)
 	if need != (needs{}) && s.hopeless(values) {
-		return math.NaN(), math.NaN()
+		return warmup.Real(math.NaN()), warmup.Real(math.NaN())
 	}
 	e := s.estimateOf(values, at, need)
-	return e.Metric(s.o.Metric), e.Summary(s.o.Metric).Average
+	return e.Metric(s.Metric), e.Average
 }
 
 const (
@@ -142,69 +151,55 @@ const (
 )
 
 // hopeless reports, cheaply and for many values, whether their interval is more than half as wide
-// again as would be stable.
+// again as would be stable: intervals that are at least as wide as the 99% ones assumed here.
 func (s search) hopeless(x []float64) bool {
-	if len(x) < longSample || s.o.Level < 0.9 {
+	if len(x) < longSample || s.Level < DefaultLevel {
 		return false
 	}
 	n := float64(len(x))
-	if s.o.Metric == RCIW3 && !s.o.Published {
+	if s.Metric == RCIW3 && !s.Published {
 		sorted := slices.Sorted(slices.Values(x))
 		reach := normal995 * math.Sqrt(n) / 2 / far // ranks
 		low, high := sorted[int(math.Ceil(n/2-reach))], sorted[int(math.Floor(n/2+reach))]
-		return s.normal() && (high-low)/arith.Median(sorted) > s.o.Threshold
+		return (high-low)/arith.Median(sorted) > s.Threshold
 	}
 	m := mean(x)
 	width := 2 * normal995 * math.Sqrt(squares(x, m)/n) / math.Sqrt(n)
-	return s.normal() && width/m > far*s.o.Threshold
-}
-
-// normal reports whether intervals are at least as wide as the 99% intervals that hopeless assumes.
-func (s search) normal() bool { return s.o.Level >= DefaultLevel }
-
-// MostLevels is the maximum number of levels of repetition.
-const MostLevels = 3
-
-// Position is a position in an experiment, or a number of repetitions: one number from 1 for each
-// level, outermost first, and 1 for unused levels.
-type Position [MostLevels]int32
-
-// Level is a level of repetition.
-type Level struct {
-	Name     string // in the plural: "executions"
-	Duration bool   // repetitions extend one measurement
-	InOrder  bool   // its repetitions follow each other in one process
+	return width/m > far*s.Threshold
 }
 
 // fewestRepetitions is the paper's limit: a variance needs several values.
 const fewestRepetitions = 3
 
-// candidate is a configuration with its index in the enumeration.
+// candidate is a configuration with its duration.
 type candidate struct {
 	at      Position
 	seconds float64
 }
 
-// candidates lists the configurations up to full with enough repetitions, in lexicographic order.
-// Levels of more than o.Steps repetitions are thinned out.
-func candidates(levels []Level, full Position, o Options, seconds func(Position) float64) []candidate {
+// candidates lists the configurations up to the full one with enough repetitions, by their
+// duration, and those of equal duration in lexicographic order. Levels of more than s.Steps
+// repetitions are thinned out.
+func (s search) candidates() []candidate {
+	full := s.benchmark.Full
 	var values [MostLevels][]int32
 	for i := range values {
-		values[i] = stepsOf(full[i], o.Steps)
+		values[i] = stepsOf(full[i], s.Steps)
 	}
-	outermost := min(int64(full[0]), int64(o.Outermost))
+	outermost := min(int64(full[0]), int64(s.Outermost))
 	values[0] = slices.DeleteFunc(values[0], func(n int32) bool { return int64(n) < outermost })
 	var list []candidate
 	for _, a := range values[0] {
 		for _, b := range values[1] {
 			for _, c := range values[2] {
 				at := Position{a, b, c}
-				if repetitions(levels, at) >= fewestRepetitions {
-					list = append(list, candidate{at, seconds(at)})
+				if repetitions(s.levels, at) >= fewestRepetitions {
+					list = append(list, candidate{at, s.time(at)})
 				}
 			}
 		}
 	}
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.seconds, y.seconds) })
 	return list
 }
 
@@ -248,28 +243,6 @@ func stepsOf(full int32, steps int) []int32 {
 	return list
 }
 
-// byTime groups candidates of the same duration, shortest first. Each group keeps the order of the
-// enumeration.
-func byTime(list []candidate) [][]candidate {
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(x, y candidate) int { return cmp.Compare(x.seconds, y.seconds) })
-	var groups [][]candidate
-	for i := 0; i < len(sorted); {
-		j := i
-		for j < len(sorted) && sorted[j].seconds == sorted[i].seconds {
-			j++
-		}
-		groups = append(groups, sorted[i:j])
-		i = j
-	}
-	return groups
-}
-
-// The prefix of the measurements that represents a configuration may not be representative.
-// Confidence simulates other experiments of its size: on each level it draws as many repetitions as
-// the configuration has, without replacement and independently within each repetition of the level
-// around it. On levels whose repetitions follow each other in one process it takes the first ones.
-
 const (
 	draws  = 500       // simulated experiments
 	sparse = 4         // places for each value, in configurations
@@ -278,44 +251,45 @@ const (
 
 // confidence is the share of the draws whose average is within the accuracy of the full average. It
 // is NaN when there is no full average or nearly all values are missing.
-func (s search) confidence(at Position, full float64) float64 {
+//
+// The prefix of the measurements that represents a configuration may not be representative: the
+// draws simulate other experiments of its size. On each level they have as many repetitions as the
+// configuration, without replacement and independently within each repetition of the level around
+// it. On levels whose repetitions follow each other in one process they have the first ones.
+func (s search) confidence(at Position, full warmup.Real) warmup.Real {
 	b := s.benchmark
 	switch {
-	case math.IsNaN(full) || len(b.Rows) == 0:
-		return math.NaN()
+	case math.IsNaN(float64(full)) || len(b.Rows) == 0:
+		return warmup.Real(math.NaN())
 	case at == b.Full:
 		return 1
 	case at.cells() > max(large, sparse*float64(len(b.Rows))):
-		return math.NaN()
+		return warmup.Real(math.NaN())
 	}
-	p := newPlaces(b, s.levels, s.o.Instances)
-	random := rand.New(source(s.o.Seed, "confidence", b.Name, at))
+	p := newPlaces(b, s.levels, s.Instances)
+	random := rand.New(source(s.Seed, "confidence", b.Name, at))
 	near := 0
 	var values []float64
 	for range draws {
 		values = p.draw(values[:0], 0, Position{}, at, random)
-		if math.Abs(s.average(values)-full) <= s.o.Accuracy*full {
+		if math.Abs(s.averageOf(values)-float64(full)) <= s.Accuracy*float64(full) {
 			near++
 		}
 	}
-	return float64(near) / draws
+	return warmup.Real(near) / draws
 }
 
-// average is the metric's average of values, which it reorders.
-func (s search) average(values []float64) float64 {
+// averageOf is the metric's average of values, which it reorders.
+func (s search) averageOf(values []float64) float64 {
 	n := len(values)
-	if n == 0 || !s.o.Metric.OfMedian() {
+	if n == 0 || !s.Metric.OfMedian() {
 		return mean(values)
 	}
 	high := nth(values, n/2)
 	if n%2 == 1 {
 		return high
 	}
-	low := math.Inf(-1)
-	for _, v := range values[:n/2] {
-		low = max(low, v)
-	}
-	return (low + high) / 2
+	return (slices.Max(values[:n/2]) + high) / 2
 }
 
 // places indexes the values by position.

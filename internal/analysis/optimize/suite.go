@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/key"
 )
 
 // Suite is a full experiment: benchmarks repeated on the same levels.
@@ -22,6 +24,7 @@ type Suite struct {
 // Benchmark holds the measurements of one benchmark.
 type Benchmark struct {
 	Name    string
+	Key     key.Key  // zero in files of µOpTime
 	Full    Position // the full configuration
 	Rows    []Row    // in the order of the source
 	Seconds float64  // duration of one repetition of the innermost level
@@ -36,6 +39,20 @@ type Row struct {
 	Instance int32 // machine, from 1
 	At       Position
 	Value    float64
+}
+
+// MostLevels is the maximum number of levels of repetition.
+const MostLevels = 3
+
+// Position is a position in an experiment, or a number of repetitions: one number from 1 for each
+// level, outermost first, and 1 for unused levels.
+type Position [MostLevels]int32
+
+// Level is a level of repetition.
+type Level struct {
+	Name     string // in the plural: "executions"
+	Duration bool   // repetitions extend one measurement
+	InOrder  bool   // its repetitions follow each other in one process
 }
 
 // ErrData reports that a suite cannot be used.
@@ -104,13 +121,25 @@ func (b *Benchmark) time(at Position, levels int, overhead float64) float64 {
 	return float64(outer*(inner+float64(b.Skip))*b.Seconds) + float64(outer*overhead)
 }
 
+// The names of the levels of an experiment.
+const (
+	executions = "executions"
+	iterations = "iterations"
+)
+
 // Executions is the level of process executions.
-func Executions() Level { return Level{Name: "executions"} }
+func Executions() Level { return Level{Name: executions} }
 
 // Iterations is the level of in-process iterations.
-func Iterations() Level { return Level{Name: "iterations", InOrder: true} }
+func Iterations() Level { return Level{Name: iterations, InOrder: true} }
 
-// SuiteRuns is the level of whole experiments in FromDatasets.
+// OfIterations reports whether the suite is an experiment: its levels are executions and
+// iterations.
+func (s *Suite) OfIterations() bool {
+	return len(s.Levels) == 2 && s.Levels[0] == Executions() && s.Levels[1] == Iterations()
+}
+
+// SuiteRuns is the level of whole experiments, in files of µOpTime.
 func SuiteRuns() Level { return Level{Name: "suite runs"} }
 
 // Reading selects how a dataset is converted to a suite.
@@ -127,68 +156,28 @@ type Reading struct {
 // a value that is missing, infinite or negative, are left out with a warning; the others are
 // renumbered. The error wraps ErrData.
 func FromDataset(d *dataset.Dataset, r Reading) (*Suite, error) {
-	s, err := FromDatasets([]*dataset.Dataset{d}, r)
-	if err != nil {
-		return nil, err
-	}
-	s.Levels = s.Levels[1:]
-	for i := range s.Benchmarks {
-		b := &s.Benchmarks[i]
-		b.Full = inward(b.Full)
-		for k := range b.Rows {
-			b.Rows[k].At = inward(b.Rows[k].At)
-		}
-	}
-	return s, nil
-}
-
-// inward removes the outermost level, which has one repetition.
-func inward(p Position) Position { return Position{p[1], p[2], 1} }
-
-// FromDatasets combines several runs of an experiment, which become the outermost level, into one
-// suite. Otherwise it works like FromDataset.
-func FromDatasets(runs []*dataset.Dataset, r Reading) (*Suite, error) {
 	r.Column = cmp.Or(r.Column, dataset.Wall)
-	s := &Suite{Levels: []Level{SuiteRuns(), Executions(), Iterations()}}
-	at := map[string]int{}
-	for run, d := range runs {
-		if run == 0 {
-			s.Info = d.Info
+	s := &Suite{Info: d.Info, Levels: []Level{Executions(), Iterations()},
+		Warnings: slices.Clone(d.Problems), Benchmarks: make([]Benchmark, len(d.Pairs))}
+	for i := range d.Pairs {
+		b, p := &s.Benchmarks[i], &d.Pairs[i]
+		*b = Benchmark{Name: p.Key.String(), Key: p.Key, Full: Position{1, 1, 1}}
+		if r.Skip != nil {
+			b.Skip = max(0, r.Skip(b.Name))
 		}
-		s.Warnings = append(s.Warnings, d.Problems...)
-		for i := range d.Pairs {
-			p := &d.Pairs[i]
-			name := p.Key.String()
-			k, known := at[name]
-			if !known {
-				k = len(s.Benchmarks)
-				at[name] = k
-				s.Benchmarks = append(s.Benchmarks, Benchmark{Name: name, Full: Position{1, 1, 1},
-					Skip: r.skip(name)})
-			}
-			unit, err := s.Benchmarks[k].add(p, int32(run+1), r)
-			if err != nil {
-				return nil, err
-			}
-			s.Unit = cmp.Or(s.Unit, unit)
+		unit, err := b.add(p, r)
+		if err != nil {
+			return nil, err
 		}
-	}
-	for i := range s.Benchmarks {
-		s.Benchmarks[i].finish(r)
+		s.Unit = cmp.Or(s.Unit, unit)
 	}
 	return s, nil
 }
 
-func (r Reading) skip(key string) int {
-	if r.Skip == nil {
-		return 0
-	}
-	return max(0, r.Skip(key))
-}
-
-// add appends the executions of a key.
-func (b *Benchmark) add(p *dataset.Pair, run int32, r Reading) (unit string, err error) {
-	execution := int32(0)
+// add appends the executions of a key, and finds how long an iteration takes.
+func (b *Benchmark) add(p *dataset.Pair, r Reading) (unit string, err error) {
+	var execution int32
+	total := 0.0
 	for i := range p.Executions {
 		e := &p.Executions[i]
 		values, seconds, u, problem := usable(e, r.Column)
@@ -204,26 +193,14 @@ func (b *Benchmark) add(p *dataset.Pair, run int32, r Reading) (unit string, err
 		}
 		unit = u
 		execution++
-		b.Seconds += seconds
+		total += seconds
 		for k, v := range values[b.Skip:] {
-			b.Rows = append(b.Rows, Row{Instance: 1, At: Position{run, execution, int32(k + 1)}, Value: v})
+			b.Rows = append(b.Rows, Row{Instance: 1, At: Position{execution, int32(k + 1), 1}, Value: v})
 		}
-		b.Full = Position{max(b.Full[0], run), max(b.Full[1], execution),
-			max(b.Full[2], int32(len(values)-b.Skip))}
+		b.Full = Position{execution, max(b.Full[1], int32(len(values)-b.Skip)), 1}
 	}
+	b.Seconds = cmp.Or(r.Seconds, total/max(1, float64(len(b.Rows)+b.Skip*int(execution))))
 	return unit, nil
-}
-
-// finish converts the total seconds to the mean duration of an iteration.
-func (b *Benchmark) finish(r Reading) {
-	executions := map[[2]int32]bool{}
-	for i := range b.Rows {
-		executions[[2]int32(b.Rows[i].At[:2])] = true
-	}
-	b.Seconds /= max(1, float64(len(b.Rows)+b.Skip*len(executions)))
-	if r.Seconds > 0 {
-		b.Seconds = r.Seconds
-	}
 }
 
 // usable returns the values of an execution and the sum of its wall times in seconds (0 without

@@ -25,3 +25,19 @@ func Each(n, workers int, do func(i int)) {
 	}
 	all.Wait()
 }
+
+// Counted is Each for work in progress: do returns how much it did, and after each call done, which
+// may be nil, is told the sum. Its calls do not overlap.
+func Counted(n, workers int, done func(sum int), do func(i int) int) {
+	var lock sync.Mutex
+	sum := 0
+	Each(n, workers, func(i int) {
+		part := do(i)
+		lock.Lock()
+		defer lock.Unlock()
+		sum += part
+		if done != nil {
+			done(sum)
+		}
+	})
+}

@@ -315,9 +315,9 @@ type Migration struct {
 // mostly is the minimum share of an iteration's cycles on its main core.
 const mostly = 0.5
 
-// findMigrations determines from cycles[core][iteration] the core on which a benchmark ran, and when
-// it migrated (section 5.1 and Figure 2 of the study); names holds the number of each core. All cores
-// have the same number of iterations.
+// findMigrations determines from cycles[core][iteration] the core on which a benchmark ran, and
+// when it migrated (section 5.1 and Figure 2 of the study); names holds the number of each core.
+// All cores have the same number of iterations.
 //
 // A single-threaded program appears as one core with many cycles and others with very few; a change
 // of that core between two iterations is a migration. Iterations in which no core has most of the

@@ -62,29 +62,6 @@ func (r Reader) Suite(arg string, o SuiteOptions) (*optimize.Suite, error) {
 	return s, requireValues(s)
 }
 
-// SuiteRuns reads the runs of one experiment.
-func (r Reader) SuiteRuns(args []string, o SuiteOptions) (*optimize.Suite, error) {
-	if o.Skip.Steady {
-		return nil, UsageError{
-			errors.New("--skip steady considers each file separately; with --suite-runs use a number"),
-		}
-	}
-	var runs []*dataset.Dataset
-	var reading optimize.Reading
-	for _, arg := range args {
-		d, how, _, err := r.suiteData(arg, o)
-		if err != nil {
-			return nil, err
-		}
-		runs, reading = append(runs, d), how
-	}
-	s, err := optimize.FromDatasets(runs, reading)
-	if err != nil {
-		return nil, err
-	}
-	return s, requireValues(s)
-}
-
 // fit applies the options to a suite of µOpTime, and rejects those that do not apply to it.
 func (o SuiteOptions) fit(s *optimize.Suite) error {
 	if o.Key != "" {
