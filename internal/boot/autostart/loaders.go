@@ -177,12 +177,13 @@ func fit(entries []entry, name, file string) error {
 		"docs/lab-machine.md, with --id %s and the kernel argument %s", file, name, EntryArgument)
 }
 
-// menu returns the entries of a GRUB configuration, by --id (also as $menuentry_id_option) or else
-// by title. It parses line by line, which suffices for what grub-mkconfig and people write.
+// menu returns the entries of a GRUB configuration that have an --id (also as
+// $menuentry_id_option). It parses line by line, which suffices for what grub-mkconfig and people
+// write: neither an --id nor a kernel argument of an experiment has blanks.
 func menu(text string) []entry {
 	var entries []entry
 	for line := range strings.Lines(text) {
-		words := words(line)
+		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n;'\"", r) })
 		if len(words) == 0 {
 			continue
 		}
@@ -190,6 +191,9 @@ func menu(text string) []entry {
 		case "menuentry":
 			entries = append(entries, entry{id: menuID(words[1:])})
 		case "linux", "linux16", "linuxefi":
+			if i := slices.Index(words, "#"); i >= 0 {
+				words = words[:i]
+			}
 			if len(entries) > 0 && len(words) > 2 {
 				entries[len(entries)-1].kernel = strings.Join(words[2:], " ")
 			}
@@ -198,54 +202,18 @@ func menu(text string) []entry {
 	return entries
 }
 
-// menuID returns the name of an entry with these words after "menuentry".
+// menuID returns the --id among the words after "menuentry"; "" if there is none.
 func menuID(words []string) string {
 	for i, w := range words {
-		if id, ok := strings.CutPrefix(w, "--id="); ok {
+		if id, ok := strings.CutPrefix(w, "--id="); ok && id != "" {
 			return id
 		}
-		if (w == "--id" || w == "$menuentry_id_option" || w == "${menuentry_id_option}") && i+1 < len(words) {
-			return words[i+1]
+		switch strings.TrimSuffix(w, "=") {
+		case "--id", "$menuentry_id_option", "${menuentry_id_option}":
+			return strings.Join(words[i+1:min(i+2, len(words))], "")
 		}
-	}
-	if len(words) > 0 {
-		return words[0]
 	}
 	return ""
-}
-
-// words splits a line like GRUB's shell: quotes preserve blanks, '#' starts a comment.
-func words(line string) []string {
-	var list []string
-	var word strings.Builder
-	var quote rune
-	inside := false
-	flush := func() {
-		if inside {
-			list = append(list, word.String())
-		}
-		word.Reset()
-		inside = false
-	}
-	for _, r := range line {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, inside = r, true
-		case r == '#' && !inside:
-			return list
-		case strings.ContainsRune(" \t\r\n;", r):
-			flush()
-		default:
-			word.WriteRune(r)
-			inside = true
-		}
-	}
-	flush()
-	return list
 }
 
 // options returns the kernel arguments of a Boot Loader Specification entry, from its "options"

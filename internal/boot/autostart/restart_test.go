@@ -27,6 +27,8 @@ func machine(t *testing.T, files map[string]string) sysroot.Root {
 // kexec, 0xB0 PVH without Xen.
 func TestFindBoot(t *testing.T) {
 	const loader, soft = "proc/sys/kernel/bootloader_type", "run/krund/soft-reboots"
+	empty := sysroot.New(t.TempDir())
+	must.Be(t, !autostart.HasSystemd(empty) && autostart.SoftReboots(t.Context(), empty) == "", "no systemd")
 	for _, c := range []struct {
 		name    string
 		files   map[string]string
