@@ -34,10 +34,12 @@ func (s *simulated) oneBoot(cfg *config.Config, fsys *crashfs.FS) Ending {
 
 func TestTheLine(t *testing.T) {
 	s, fsys, cfg := simulate(t, hardware(""))
+	must.Be(t, !Started(fsys, dir), "it has not begun")
 	if ending := s.oneBoot(cfg, fsys); ending != Rebooting {
 		t.Fatalf("ending %d: the machine must restart before the very first execution, too", ending)
 	}
 	must.EqualList(t, s.events, []string{"restore leftover", "base", "reboot"}, "first start")
+	must.Be(t, Started(fsys, dir), "it has begun")
 	s.boot, s.events = 2, nil
 	s.oneBoot(cfg, fsys)
 	want := []string{
