@@ -109,9 +109,8 @@ func (g *cgroup) empty() bool {
 	if g == nil {
 		return true
 	}
-	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.events"))
-	n, ok := number(text, "populated")
-	return err == nil && ok && n == 0
+	n, ok := g.number("cgroup.events", "populated")
+	return ok && n == 0
 }
 
 // clear kills what an earlier daemon, killed during a run, left in the group. It returns the number
@@ -160,43 +159,28 @@ func (g *cgroup) limitProcesses(n int64) bool {
 	return errors.Join(err, f.Close()) == nil
 }
 
-// refusals returns how often the limit refused a process or thread; 0 when that is not counted.
-func (g *cgroup) refusals() int64 {
+// number reads a count of the group; not ok when that is not counted.
+func (g *cgroup) number(file, name string) (n int64, ok bool) {
 	if g == nil {
-		return 0
+		return 0, false
 	}
-	text, err := os.ReadFile(filepath.Join(g.dir, "pids.events"))
+	text, err := os.ReadFile(filepath.Join(g.dir, file))
 	if err != nil {
-		return 0
+		return 0, false
 	}
-	n, _ := number(text, "max")
-	return n
+	return number(text, name)
 }
 
-// memoryKills returns how many processes of this group the OOM killer has killed; not ok without
-// the memory controller.
-func (g *cgroup) memoryKills() (int64, bool) {
-	if g == nil {
-		return 0, false
-	}
-	text, err := os.ReadFile(filepath.Join(g.dir, "memory.events"))
-	if err != nil {
-		return 0, false
-	}
-	return number(text, "oom_kill")
+// refusals returns how often the limit refused a process or thread; 0 when that is not counted.
+func (g *cgroup) refusals() int64 {
+	n, _ := g.number("pids.events", "max")
+	return n
 }
 
 // processorTime returns the processor time of all processes that were in the group, in nanoseconds;
 // 0 when that is not counted.
 func (g *cgroup) processorTime() int64 {
-	if g == nil {
-		return 0
-	}
-	text, err := os.ReadFile(filepath.Join(g.dir, "cpu.stat"))
-	if err != nil {
-		return 0
-	}
-	n, _ := number(text, "usage_usec")
+	n, _ := g.number("cpu.stat", "usage_usec")
 	return n * int64(time.Microsecond)
 }
 
@@ -209,9 +193,9 @@ func (g *cgroup) write(file, value string) error {
 }
 
 // memoryKills returns how many processes the OOM killer has killed: in the group when it counts
-// them, else on the whole machine.
+// them (with the memory controller), else on the whole machine.
 func memoryKills(g *cgroup) (int64, bool) {
-	if n, ok := g.memoryKills(); ok {
+	if n, ok := g.number("memory.events", "oom_kill"); ok {
 		return n, true
 	}
 	text, err := os.ReadFile("/proc/vmstat")

@@ -2,12 +2,9 @@ package child
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -144,42 +141,4 @@ func (c Command) dir() string {
 		return "/"
 	}
 	return c.Dir
-}
-
-// check finds what no system call would accept, so that a mistake of the caller does not look like
-// a failure of the benchmark.
-func (c Command) check() error {
-	var errs []error
-	if !strings.HasPrefix(c.Path, "/") {
-		errs = append(errs, fmt.Errorf("program %q: not an absolute path", c.Path))
-	}
-	if !strings.HasPrefix(c.dir(), "/") {
-		errs = append(errs, fmt.Errorf("working directory %q: not an absolute path", c.Dir))
-	}
-	for _, s := range slices.Concat([]string{c.Path, c.Dir}, c.Args, c.Env) {
-		if strings.ContainsRune(s, 0) {
-			errs = append(errs, fmt.Errorf("%q: contains a zero byte, which no program can be given", s))
-		}
-	}
-	if c.Nice < -20 || c.Nice > 19 {
-		errs = append(errs, fmt.Errorf("nice %d: outside -20 to 19", c.Nice))
-	}
-	if c.Inherit && c.Nice != 0 {
-		errs = append(errs, fmt.Errorf("nice %d: the priority is to be inherited", c.Nice))
-	}
-	l := c.Limits
-	if l.Heap < 0 || l.Stack < 0 || l.Output < 0 || l.Timeout < 0 || l.Processes < 0 {
-		errs = append(errs, fmt.Errorf("limits %+v: negative", l))
-	}
-	for _, e := range c.Events {
-		if e.File < 0 || e.File >= len(c.Files) {
-			errs = append(errs, fmt.Errorf("event in the place of file %d of %d", e.File, len(c.Files)))
-		}
-	}
-	for i, f := range c.Files {
-		if f == nil {
-			errs = append(errs, fmt.Errorf("descriptor %d: no file", i+3))
-		}
-	}
-	return errors.Join(errs...)
 }

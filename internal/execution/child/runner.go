@@ -51,14 +51,10 @@ var oneRun sync.Mutex
 
 // Run runs one benchmark from start to end. The Run says what happened to the benchmark, including
 // a failed start, a crash and a timeout; when ctx is canceled the benchmark is killed and
-// Interrupted is set. The error is for what krund itself could not do: an invalid Command (the
-// error lists every mistake), no pipes, no processes.
+// Interrupted is set. The error is for what krund itself could not do: no pipes, no processes.
 //
 // Another Run of this process waits until the first has returned.
 func (Runner) Run(ctx context.Context, c Command) (Run, error) {
-	if err := c.check(); err != nil {
-		return Run{}, fmt.Errorf("run the benchmark: %w", err)
-	}
 	oneRun.Lock()
 	defer oneRun.Unlock()
 	run := Run{Process: results.Process{EnvBytes: EnvBytes(c.Env)}}

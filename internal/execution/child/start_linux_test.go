@@ -113,9 +113,6 @@ func TestInherit(t *testing.T) {
 		must.Be(t, run.Stdout.Text == test.want && run.Seen.Policy == test.policy &&
 			run.Seen.Nice == test.nice, "inherit", test.inherit, describe(run))
 	}
-	c.Inherit, c.Nice = true, 3
-	must.Refused((Runner{}).Run(t.Context(), c))(t, "the priority is to be inherited",
-		"a priority beside an inherited one")
 }
 
 func TestWithoutRoot(t *testing.T) {
@@ -309,22 +306,4 @@ func TestUsage(t *testing.T) {
 		run.MaxRSSFloorBytes <= run.MaxRSSBytes, "resident", run.MaxRSSBytes, "floor", run.MaxRSSFloorBytes)
 	d := run.Daemon
 	must.Be(t, d.RSSBytes > 0 && d.RSSBeforeBytes > 0 && d.CPUNS > 0, "daemon", d)
-}
-
-func TestWrongCommands(t *testing.T) {
-	for name, c := range map[string]Command{
-		"no path":       {},
-		"relative path": {Path: "sh"},
-		"zero byte":     {Path: "/bin/true", Env: []string{"A=\x00"}},
-		"relative dir":  {Path: "/bin/true", Dir: "tmp"},
-		"nice":          {Path: "/bin/true", Nice: 20},
-		"limit":         {Path: "/bin/true", Limits: Limits{Heap: -1}},
-		"no file":       {Path: "/bin/true", Files: []*os.File{nil}},
-	} {
-		run, err := (Runner{}).Run(t.Context(), c)
-		must.Be(t, err != nil, name, describe(run))
-	}
-	_, err := Runner{}.Run(t.Context(), Command{Path: "sh", Nice: 40})
-	must.Be(t, err != nil && strings.Contains(err.Error(), "nice 40") &&
-		strings.Contains(err.Error(), `"sh"`), "not all that is wrong", err)
 }

@@ -91,3 +91,10 @@ func TestOutputLimits(t *testing.T) {
 		t.Errorf("along came %q; got %+v and %+v", tee.String(), run.Stdout, run.Stderr)
 	}
 }
+
+func TestPolicyName(t *testing.T) {
+	for policy, want := range map[uint32]string{unix.SCHED_FIFO: "SCHED_FIFO", unix.SCHED_RR: "SCHED_RR",
+		unix.SCHED_BATCH: "SCHED_BATCH", unix.SCHED_IDLE: "SCHED_IDLE", 77: "77"} {
+		must.Equal(t, policyName(policy), want)
+	}
+}
