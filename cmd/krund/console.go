@@ -10,13 +10,11 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"krund/internal/boot"
 	"krund/internal/display"
 	"krund/internal/execution/watcher"
 	"krund/internal/experiment/results"
-	"krund/internal/machine/sysroot"
 	"krund/internal/schedule"
 )
 
@@ -114,19 +112,15 @@ func (h *console) WithGroup(string) slog.Handler { return h }
 type screen struct {
 	mu    sync.Mutex
 	w     io.Writer
-	clock sysroot.Clock
 	width func() int // of the terminal in columns; nil: w is not a terminal
 	color bool
-
-	line string // on the screen now
-	text func(passed time.Duration) string
-	from time.Time
-	stop func() // ends the goroutine that redraws the line
+	text  string // of the line; "" for none
+	drawn bool
 }
 
 // newScreen returns the screen of krund's output.
 func newScreen(stdout io.Writer) *screen {
-	s := &screen{w: stdout, clock: sysroot.RealClock{}, stop: func() {}}
+	s := &screen{w: stdout}
 	file, ok := stdout.(*os.File)
 	if !ok || !isTerminal(file) || os.Getenv("TERM") == "dumb" {
 		return s
@@ -170,46 +164,16 @@ func (s *screen) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-// show replaces the line by the text that text returns for the time passed since now. With moving,
-// the line is redrawn every second until it is replaced or cleared.
-func (s *screen) show(moving bool, text func(passed time.Duration) string) {
+// show replaces the line; "" removes it.
+func (s *screen) show(text string) {
 	if s.width == nil {
 		return
 	}
-	s.still()
-	s.mu.Lock()
-	s.text, s.from = text, s.clock.Now()
-	s.draw()
-	s.mu.Unlock()
-	if !moving {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for s.clock.Sleep(ctx, time.Second) == nil {
-			s.mu.Lock()
-			s.draw()
-			s.mu.Unlock()
-		}
-	}()
-	s.stop = func() { cancel(); <-ended }
-}
-
-// still ends the redrawing. When it returns, nothing of the screen runs.
-func (s *screen) still() {
-	s.stop()
-	s.stop = func() {}
-}
-
-// clear removes the line.
-func (s *screen) clear() {
-	s.still()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
-	s.text = nil
+	s.text = text
+	s.draw()
 }
 
 // print writes text above the line. The text ends with a line end.
@@ -224,24 +188,20 @@ func (s *screen) print(text string) {
 // erase and draw are called with mu held.
 
 func (s *screen) erase() {
-	if s.line != "" {
+	if s.drawn {
 		_, _ = io.WriteString(s.w, "\r\x1b[K") // see print
-		s.line = ""
+		s.drawn = false
 	}
 }
 
 func (s *screen) draw() {
-	if s.text == nil {
+	if s.text == "" {
 		return
 	}
-	line := display.PlainLine(s.text(s.clock.Now().Sub(s.from)))
-	if most := s.width() - 1; utf8.RuneCountInString(line) > most {
-		line = string([]rune(line)[:max(most, 0)])
-	}
-	if line != s.line {
-		_, _ = io.WriteString(s.w, "\r\x1b[K"+s.paint(dim, line)) // see print
-		s.line = line
-	}
+	line := []rune(display.PlainLine(s.text))
+	line = line[:min(len(line), max(s.width()-1, 0))]
+	_, _ = io.WriteString(s.w, s.paint(dim, string(line))) // see print
+	s.drawn = true
 }
 
 // above returns a writer for messages that appear above the line, such as standard error. Each
@@ -286,30 +246,23 @@ func (p *progress) Begin(slot schedule.Slot, n boot.Count) {
 	p.Step("preparing", 0)
 }
 
-// Step shows a step, and how much of the time that it takes at most has passed.
+// Step shows a step, and how long it takes at most.
 func (p *progress) Step(name string, most time.Duration) {
-	if p.quiet {
+	if p.quiet || p.screen.width == nil {
 		return
 	}
-	number, execution, left := "", "", ""
-	if p.begun {
-		number, execution = p.place()
-		left = p.eta(p.count.Left)
+	text := name
+	if most >= time.Second {
+		text += ", at most " + display.Duration(most)
 	}
-	p.screen.show(name != boot.Running, func(passed time.Duration) string {
-		text := name
-		if most >= time.Second {
-			text += fmt.Sprintf(" %s of %s", display.Duration(min(passed, most).Truncate(time.Second)),
-				display.Duration(most))
-		}
-		if left != "" {
+	if p.begun {
+		if left := p.eta(p.count.Left); left != "" {
 			text += ", " + left
 		}
-		if number == "" {
-			return text
-		}
-		return number + shortened(execution, p.screen.width()-1-len(number)-len("  ")-len(text)) + "  " + text
-	})
+		number, execution := p.place()
+		text = number + shortened(execution, p.screen.width()-1-len(number)-len("  ")-len(text)) + "  " + text
+	}
+	p.screen.show(text)
 }
 
 // around returns the line of the running execution without the number of iterations, which another
@@ -364,7 +317,7 @@ func (p *progress) End(slot schedule.Slot, n boot.Count, outcome results.Outcome
 	for _, reason := range reasons {
 		fmt.Fprintf(&b, "%s\n", display.Wrap("    "+printable(reason), width, "    "))
 	}
-	p.screen.clear()
+	p.screen.show("")
 	p.screen.print(b.String())
 }
 

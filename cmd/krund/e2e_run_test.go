@@ -305,7 +305,7 @@ func TestTerminal(t *testing.T) {
 		text := strings.ReplaceAll(string(output), "\r\n", "\n")
 		states, stayed := lines(text)
 		all := strings.Join(states, "\n")
-		for _, want := range []string{"[1/2] ", "settling 0.0s of 1.0s", "running", "[2/2] "} {
+		for _, want := range []string{"[1/2] ", "settling, at most 1.0s", "running", "[2/2] "} {
 			must.Contain(t, all, want)
 		}
 		plain := strings.NewReplacer("\x1b[2m", "", "\x1b[32m", "", "\x1b[0m", "")

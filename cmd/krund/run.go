@@ -187,7 +187,7 @@ func runExperiment(ctx context.Context, args []string, stdout, stderr io.Writer)
 	}
 	ready()
 	ending, err := boot.Run(ctx, p.cfg, o.directory, p.reboot, p.system)
-	p.screen.clear()
+	p.screen.show("")
 	if _, is := errors.AsType[*boot.NotOpened](err); is {
 		return giveUp(ctx, o, p.cfg, stderr, err)
 	}
