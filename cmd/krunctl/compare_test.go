@@ -80,16 +80,6 @@ func TestCompareArms(t *testing.T) {
 	}
 }
 
-// TestCompareCalibrates: the table has the rate of false verdicts.
-func TestCompareCalibrates(t *testing.T) {
-	r := krunctl(t, "compare", "--calibrate", armsDirectory(t, 1.03, 1))
-	r.says(t, exitError, "calibration: of 1000 tables of the same data", "")
-	for _, correction := range []string{"bh", "none"} {
-		r := krunctl(t, "compare", "--correction", correction, armsDirectory(t, 1, 1))
-		must.Equal(t, r.code, exitOK, fmt.Sprint(correction, r.text()))
-	}
-}
-
 // TestJudgementOfLost: a benchmark that fails in every execution of the new build is not "nothing
 // got worse" because another benchmark can be compared.
 func TestJudgementOfLost(t *testing.T) {
@@ -156,53 +146,6 @@ func TestCompareOtherTools(t *testing.T) {
 	} {
 		krunctl(t, "compare", c.before, c.after).says(t, c.code, c.stdout, c.stderr, c.name)
 	}
-}
-
-// TestCompareGroups: the commands of one file, two keys, and VMs of several files are compared with
-// a base, in all formats.
-func TestCompareGroups(t *testing.T) {
-	dir := t.TempDir()
-	file := func(name string, commands ...string) string {
-		var list []string
-		for i, command := range commands {
-			var times []string
-			for k := range 10 {
-				times = append(times, fmt.Sprint((1+0.25*float64(i))*(1+0.001*float64(k%3))))
-			}
-			list = append(list, fmt.Sprintf(`{"command":%q,"times":[%s]}`, command, strings.Join(times, ",")))
-		}
-		path := filepath.Join(dir, name)
-		text := `{"results":[` + strings.Join(list, ",") + `]}`
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
-		return path
-	}
-	three, other := file("three.json", "x", "y", "z"), file("other.json", "w")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{three}, "y is 25.0 % slower than x: ratio 1.25"},
-		{[]string{three, "--base", "z"}, "x is 33.3 % faster than z: ratio 0.66"},
-		{[]string{three, "--between", "z", "y:command:default"}, "is 16.7 % faster than z:command:default"},
-		{[]string{"--by", "benchmark", "--base", "z", three, other}, "w is 33.3 % faster than z"},
-		{[]string{three, "--format", "markdown"}, "z is 50.0 % slower than x: ratio 1.5"},
-		{[]string{three, "--format", "csv"}, "x:command:default,y,command"},
-		{[]string{three, "--format", "json"}, `"base": "x:command:default"`},
-		{[]string{three, "--format", "junit"}, `name="z:command:default"`},
-		{[]string{three, "--format", "html"}, "three.json: x → y, z"},
-		{[]string{three, "--format", "latex"}, `\caption{y is 25.0 \% slower than x`},
-		{[]string{three, "--format", "svg"}, "</svg>"},
-	} {
-		r := krunctl(t, append([]string{"compare"}, c.args...)...)
-		must.Be(t, r.code == exitOK && strings.Contains(r.stdout, c.want), c.args, r.text())
-		if len(c.args) == 1 || c.args[1] == "--base" {
-			for line := range strings.Lines(r.stdout) {
-				must.Be(t, len([]rune(line)) <= 81, "wider than 80 columns:", line)
-			}
-		}
-	}
-	krunctl(t, "compare", "--fail-on", "worse", three).says(t, exitError, "▲ 1.25", "")
-	krunctl(t, "compare", "--by", "benchmark", three, three).says(t, exitUsage, "", "are not pooled")
 }
 
 // TestCompareNamesTheCommand: the advice on one experiment is a command, if its file is there.

@@ -63,10 +63,6 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-func TestProveNeedsRoot(t *testing.T) {
-	doctorOn(t, "arm64", "--prove").says(t, exitError, "", "needs root")
-}
-
 // errCtrlC makes a measurement be interrupted by a signal.
 var errCtrlC = errors.New("Ctrl-C")
 

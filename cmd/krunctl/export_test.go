@@ -25,62 +25,6 @@ func TestAFailedExportLeavesTheOldFile(t *testing.T) {
 		exitOK, "", "")
 }
 
-// TestWideNumbersWithoutGaps: warmup_stats refuses process executions that are
-// not numbered 0, 1, 2, ...
-func TestWideNumbersWithoutGaps(t *testing.T) {
-	b := newExperiment(t)
-	for i := range b.cfg.Slots() {
-		o := results.Completed
-		if i == 0 {
-			o = results.Error // the first execution of nbody on C
-		}
-		b.run(o)
-	}
-	r := krunctl(t, "convert", "--to", "csv", "--rows", "wide", "--key", "nbody:C:*", b.dir())
-	if want := "process_exec_num,bench_name,0,1,2,3\n" +
-		"0,nbody,0.005000000,0.005001000,0.005002000,0.005003000\n"; r.stdout != want {
-		t.Error(r.text())
-	}
-}
-
-func TestColumnsOfTheSameName(t *testing.T) {
-	b := newExperiment(t)
-	slot, err := b.sched.Begin()
-	b.must(err)
-	rec := b.record(slot, results.Completed)
-	rec.Columns = []results.Column{
-		{Name: "wall_ns", Kind: results.KindUser, Values: []int64{1, 2, 3, 4}},
-		{Name: "cycles", Kind: results.KindCounter, Counts: []uint64{5, 6, results.MissingCount, 1<<64 - 1}},
-		{Name: "cycles", Kind: results.KindUser, Values: []int64{-9, results.Missing, -7, -6}},
-		{Name: "outcome", Kind: results.KindUser, Values: []int64{1, 1, 1, 1}},
-	}
-	b.append(rec)
-	r := krunctl(t, "convert", "--to", "csv", "--iterations", "3", b.dir())
-	head, row, _ := strings.Cut(r.stdout, "\n")
-	must.Be(t, strings.HasSuffix(head, ",wall_s,user_wall_ns,cycles,user_cycles,outcome") &&
-		strings.HasSuffix(row, ",4,18446744073709551615,-6,1\n"), r.text())
-	if r := krunctl(t, "convert", "--to", "csv", "--iterations", "2", b.dir()); !strings.HasSuffix(r.stdout,
-		",3,,-7,1\n") {
-		t.Error(r.text())
-	}
-	r = krunctl(t, "convert", "--to", "jsonl", "--iterations", "1", b.dir())
-	if !strings.HasSuffix(r.stdout, `"user_wall_ns":2,"cycles":6,"user_cycles":null,"outcome":1}`+"\n") {
-		t.Error(r.text())
-	}
-}
-
-func TestExportOfADamagedRecord(t *testing.T) {
-	b := complete(t)
-	whole := krunctl(t, "convert", "--to", "csv", b.dir()).stdout
-	b.flip(b.recordPath(0, 1), 60)
-	r := krunctl(t, "convert", "--to", "csv", b.dir())
-	must.Be(t, r.code == exitLeftOut && strings.Count(r.stderr, "0000000-001") == 1, r.text())
-	for line := range strings.Lines(whole) {
-		gone := strings.HasPrefix(line, "nbody,C,default-c,1,")
-		must.Be(t, strings.Contains(r.stdout, line) != gone, "line", line, "gone", gone)
-	}
-}
-
 func TestADiskThatIsFull(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full here")

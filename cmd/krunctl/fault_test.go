@@ -284,81 +284,6 @@ func TestRepairIsRefusedWhileKrundRuns(t *testing.T) {
 		maps.Equal(before, contents(t, b.dir())), r.text())
 }
 
-// TestReadersTellWhatIsWrong runs every reading command over directories that are
-// not what they should be: exit code, a message, no panic, nothing written.
-func TestReadersTellWhatIsWrong(t *testing.T) {
-	commands := [][]string{ // a name, and the arguments
-		{"status", "status"}, {"status", "status", "--format", "json", "--by", "key"}, {"keys", "show"},
-		{"rows", "convert", "--to", "csv"}, {"data", "check", "--data"}, {"record", "show"}}
-	for name, c := range map[string]struct {
-		damage     func(*builder) string // returns what to open
-		fail       map[string]string     // command -> part of the message
-		usage      map[string]string     // the same of those that have no use for the argument
-		incomplete map[string]string     // the same of those that do their work
-	}{
-		"missing": {
-			damage: func(b *builder) string { return b.dir() + "x" },
-			fail: map[string]string{"status": "no experiment at", "keys": "no experiment at",
-				"rows": "no such file", "data": "no experiment at", "record": "no experiment at"},
-		},
-		"a file": {
-			damage: func(b *builder) string { return b.path("schedule") },
-			fail: map[string]string{"status": "not a directory", "data": "not a directory",
-				"record": "not a directory"},
-			usage: map[string]string{"keys": "the schedule of an experiment", "rows": "the schedule of"},
-			// it reads files of results
-		},
-		"truncated schedule": {
-			damage: func(b *builder) string { b.must(os.Truncate(b.path("schedule"), 1100)); return b.dir() },
-			fail:   map[string]string{"status": "krunctl repair", "data": ""},
-		},
-		"both headers": {
-			damage: func(b *builder) string { b.flipHeaders(); return b.dir() },
-			fail:   map[string]string{"status": "krunctl repair", "data": ""},
-		},
-		"damaged slots": {
-			damage: func(b *builder) string { b.flipSlot(0); b.flipSlot(5); return b.dir() },
-			fail:   map[string]string{"data": ""},
-		},
-		"a damaged record": {
-			damage:     func(b *builder) string { b.flip(b.recordPath(0, 1), 60); return b.dir() },
-			fail:       map[string]string{"data": "", "record": "0000000-001"},
-			incomplete: map[string]string{"keys": "krunctl check", "rows": "krunctl check"},
-		},
-		"a newer record": {
-			damage: func(b *builder) string {
-				b.must(os.WriteFile(b.recordPath(0, 1), newer(b), 0o644))
-				return b.dir()
-			},
-			fail:       map[string]string{"data": "", "record": "newer format"},
-			incomplete: map[string]string{"keys": "newer format", "rows": "newer format"},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := mixed(t)
-			arg := c.damage(b)
-			before := contents(t, b.dir())
-			for _, command := range commands {
-				name, args := command[0], append(slices.Clone(command[1:]), arg)
-				if name == "record" {
-					args = append(args, "0")
-				}
-				want, fails := c.fail[name]
-				code := exitOK
-				if _, incomplete := c.incomplete[name]; incomplete {
-					code, want = exitLeftOut, c.incomplete[name]
-				} else if fails {
-					code = exitError
-				} else if _, usage := c.usage[name]; usage {
-					code, want = exitUsage, c.usage[name]
-				}
-				krunctl(t, args...).says(t, code, "", want, args)
-			}
-			must.Be(t, maps.Equal(before, contents(t, b.dir())), "a reading command has changed something")
-		})
-	}
-}
-
 // newer is a record of a format that does not exist yet.
 func newer(b *builder) []byte {
 	b.t.Helper()
@@ -368,13 +293,4 @@ func newer(b *builder) []byte {
 	packed, err := results.Encode(rec)
 	b.must(err)
 	return repack(b.t, packed, `{"format":1,`, `{"format":2,`)
-}
-
-// TestCheckDataWithoutSchedule: how many slots there are is not known then, and not none.
-func TestCheckDataWithoutSchedule(t *testing.T) {
-	b := complete(t)
-	b.must(os.Remove(b.path("schedule")))
-	r := krunctl(t, "check", b.dir())
-	want := " of an unknown number of slots completed, "
-	r.says(t, exitError, want, "")
 }

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/analysis/classify"
-	"krund/internal/analysis/warmup"
-	"krund/internal/experiment/fixtures"
 	"krund/rig/must"
 )
 
@@ -82,46 +79,4 @@ func TestReportAndCompare(t *testing.T) {
 	}
 	analyzed(t, other).works(t)
 	krunctl(t, "compare", in, other).says(t, exitError, "", "cannot be compared")
-}
-
-// TestImportedFixtures: real JMH series that went through import have the
-// classes that warmup_stats gives them.
-func TestImportedFixtures(t *testing.T) {
-	compared, files := 0, fixtures.Glob(t, "changepoint", "g*.json")
-	for _, name := range files {
-		compared += importedGroup(t, name)
-	}
-	t.Logf("%d executions of %d pairs compared", compared, len(files))
-}
-
-func importedGroup(t *testing.T, name string) int {
-	t.Helper()
-	text := must.Get(os.ReadFile(name))(t)
-	var g struct {
-		ID, Delta      string
-		Window, Steady int
-		Values         json.RawMessage
-		Pexecs         []struct{ Classification classify.Class }
-		Summary        struct{ Classification classify.PairClass }
-	}
-	must.Do(t, json.Unmarshal(text, &g))
-	in := save(t, "jmh.json",
-		`[{"benchmark":"`+g.ID+`","mode":"avgt","primaryMetric":{"scoreUnit":"s/op","rawData":`+string(
-			g.Values)+`}}]`)
-	dir := t.TempDir()
-	out := filepath.Join(dir, "x_results.json.bz2")
-	krunctl(t, "convert", "--to", "krun", "-o", out, in).works(t)
-	analyzed(t, "--mode", "paper", "--delta", g.Delta, out).works(t)
-	stored := must.Get(os.ReadFile(filepath.Join(dir, "x_results.analysis.json")))(t)
-	doc := must.Get(warmup.Decode(stored))(t)
-	krunctl(t, "report", out, "-o", filepath.Join(dir, "out")).works(t)
-	page, err := os.ReadFile(filepath.Join(dir, "out", "index.html"))
-	if err != nil || !strings.Contains(string(page), `data-class="`+string(g.Summary.Classification)+`"`) {
-		t.Errorf("%s: the report does not say %s: %v", g.ID, g.Summary.Classification, err)
-	}
-	for i, e := range g.Pexecs {
-		must.Equal(t, doc.Pairs[0].Executions[i].Classification, e.Classification, g.ID, "execution", i+1)
-	}
-	must.Equal(t, doc.Pairs[0].Classification, g.Summary.Classification, g.ID)
-	return len(g.Pexecs)
 }

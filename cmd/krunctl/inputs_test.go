@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,7 +12,7 @@ import (
 	"krund/rig/must"
 )
 
-// inputOf makes what the words of testdata/refusals.txt and goldens.txt stand for, in a directory.
+// inputOf makes what the words of testdata/commands.txt and goldens.txt stand for, in a directory.
 // What krund has made is elsewhere, under an absolute name.
 var inputOf = map[string]func(t *testing.T, dir string) string{
 	"NEW": built(newExperiment), "MIXED": built(mixed), "COMPLETE": built(complete),
@@ -25,18 +26,39 @@ var inputOf = map[string]func(t *testing.T, dir string) string{
 	}),
 	"KRUN": krunFile, "KRUND": krundDirectory, "ODD": oddFile, "ANALYZED": analyzedByPaper,
 	"AB":  func(t *testing.T, _ string) string { return armsDirectory(t, 1, 1) },
+	"AB3": func(t *testing.T, _ string) string { return armsDirectory(t, 1.03, 1) },
 	"ONE": constant(1), "TWO": constant(2),
 	"RESTARTED-HARDWARE": restarted(results.RebootHardware),
 	"RESTARTED-KEXEC":    restarted(results.RebootKexec), "RESTARTED-NONE": restarted(results.RebootNone),
+	"RESTARTED": restarted(results.RebootHardware, results.RebootKexec, results.RebootSoft),
+	"THREE":     slower("three.json", "x", "y", "z"), "OTHER": slower("other.json", "w"),
+	"STOPPING": built(func(t *testing.T) *builder { return newExperimentOf(t, stoppingText) }),
+	"SCHEDULE": func(t *testing.T, _ string) string { return newExperiment(t).path("schedule") },
+	"CUTSCHEDULE": built(func(t *testing.T) *builder {
+		b := mixed(t)
+		b.must(os.Truncate(b.path("schedule"), 1100))
+		return b
+	}),
+	"NOSCHEDULE": built(func(t *testing.T) *builder {
+		b := complete(t)
+		b.must(os.Remove(b.path("schedule")))
+		return b
+	}),
+	"FIFO":    func(t *testing.T, dir string) string { return fifo(t, filepath.Join(dir, "x.csv")) },
 	"PILOT":   func(t *testing.T, dir string) string { return pilotDirectory(t, dir, "pilot", 1, "noisy") },
 	"JMH":     func(t *testing.T, dir string) string { return stepFile(t, dir, 1) },
+	"JMH2":    func(t *testing.T, dir string) string { return stepFile(t, dir, 2) },
 	"GO":      text("a.txt", goText(3, 100)),
 	"UOPTIME": text("v1.csv", uoptimeText(1, 1)), "UOPTIME2": text("v2.csv", uoptimeText(2, 1.3)),
 	"UOPTIME3": text("v3.csv", uoptimeText(3, 1.1)),
 	"NOTES":    text("notes.txt", "x"), "BROKEN": text("broken.json", `{"wallclock_times": 5}`),
-	"CRASHED":    text("crash.json", `{"wallclock_times": {"a:b:c": [[], []]}}`),
-	"BADCSV":     text("bad.csv", "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nB,1,1,1,1,x\n"),
-	"GZIP":       text("x.gz", "\x1f\x8bxx"),
+	"CRASHED": text("crash.json", `{"wallclock_times": {"a:b:c": [[], []]}}`),
+	"BADCSV":  text("bad.csv", "b_name,ir_pos,sr_pos,it_pos,bed_pos,ns_per_op\nB,1,1,1,1,x\n"),
+	"GZIP":    text("x.gz", "\x1f\x8bxx"),
+	"PACKED": func(t *testing.T, dir string) string {
+		packed := gzipped(t, uoptimeText(1, 1), 0)
+		return writeText(t, filepath.Join(dir, "v.csv.gz"), string(packed))
+	},
 	"UNSTEADY":   text("none.csv", "benchmark,fork,classification,steady_state_starts\n"),
 	"WRONG":      text("wrong.toml", "[experiment]\nexecutionss = 2\n"),
 	"WRONGMUTE":  text("mute.toml", "[[mute]]\nkeys = \"a\"\n"),
@@ -51,9 +73,21 @@ func text(name, content string) func(*testing.T, string) string {
 	return func(t *testing.T, dir string) string { return writeText(t, filepath.Join(dir, name), content) }
 }
 
-// restarted is an experiment of one kind of restart.
-func restarted(kind string) func(*testing.T, string) string {
-	return func(t *testing.T, _ string) string { return ladderDirectory(t, 1, 0, kind) }
+func restarted(kinds ...string) func(*testing.T, string) string {
+	return func(t *testing.T, _ string) string { return ladderDirectory(t, 1, 0, kinds...) }
+}
+
+// slower are results of hyperfine, each 25 % slower than the one before.
+func slower(name string, commands ...string) func(*testing.T, string) string {
+	var list []string
+	for i, command := range commands {
+		var times []string
+		for k := range 10 {
+			times = append(times, fmt.Sprint((1+0.25*float64(i))*(1+0.001*float64(k%3))))
+		}
+		list = append(list, fmt.Sprintf(`{"command":%q,"times":[%s]}`, command, strings.Join(times, ",")))
+	}
+	return text(name, `{"results":[`+strings.Join(list, ",")+`]}`)
 }
 
 // constant is an experiment of so many executions without noise.
@@ -120,9 +154,9 @@ func eachLine(t *testing.T, file string, test func(t *testing.T, cells []string)
 	}
 }
 
-// TestRefusals: see testdata/refusals.txt.
-func TestRefusals(t *testing.T) {
-	eachLine(t, "testdata/refusals.txt", func(t *testing.T, cells []string) {
+// TestCommands: see testdata/commands.txt.
+func TestCommands(t *testing.T) {
+	eachLine(t, "testdata/commands.txt", func(t *testing.T, cells []string) {
 		r := runLine(t, cells[0])
 		must.Be(t, strconv.Itoa(r.code) == cells[1] && strings.Contains(r.text(), cells[2]) &&
 			(r.code != exitUsage || r.stdout == ""), r.text())

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -86,46 +83,5 @@ func TestOptimizeWrite(t *testing.T) {
 			"nothing is saved", k)
 		must.Be(t, cfg.Executions(name) == want["executions"] && cfg.Iterations(name) == want["iterations"],
 			name, cfg.Executions(name), "executions of", cfg.Iterations(name), "iterations, want", want)
-	}
-}
-
-// TestOptimizeOutputs compares the outputs with each other, and reads a
-// compressed file.
-func TestOptimizeOutputs(t *testing.T) {
-	dir := t.TempDir()
-	text := uoptimeText(1, 1)
-	plain := writeText(t, filepath.Join(dir, "v.csv"), text)
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, _ = z.Write([]byte(text))
-	_ = z.Close()
-	zipped := writeText(t, filepath.Join(dir, "v.csv.gz"), packed.String())
-	args := []string{"enough", "optimize", "--metric", "rciw2", "--resamples", "300"}
-	want := krunctl(t, append(args, "--format", "json", plain)...)
-	got := krunctl(t, append(args, "--format", "json", zipped)...)
-	must.Be(t, got.code == exitOK && strings.ReplaceAll(got.stdout, ".gz", "") == want.stdout, "other output",
-		got.text())
-	var doc optimize.Findings
-	must.Do(t, json.Unmarshal([]byte(want.stdout), &doc))
-	must.Be(t, doc.Changes == nil && doc.Shared == nil, "changes", doc.Changes, "shared", doc.Shared)
-	k := doc.Results[1]
-	must.Be(t, !k.Stable && len(k.Warnings) != 0, k)
-}
-
-// TestOptimizeKeyOfUOpTime: --key is the name of a benchmark. Its result does not depend on others.
-func TestOptimizeKeyOfUOpTime(t *testing.T) {
-	in := writeText(t, filepath.Join(t.TempDir(), "v.csv"), uoptimeText(1, 1))
-	const name = "BenchmarkNoisy/size=10"
-	results := func(args ...string) (minimal []optimize.Result) {
-		r := krunctl(t, append([]string{"enough", "optimize", "--metric", "cv", "--format", "json", in},
-			args...)...)
-		var doc optimize.Findings
-		must.Do(t, json.Unmarshal([]byte(r.stdout), &doc), r.text())
-		return doc.Results
-	}
-	all, one := results(), results("--key", name)
-	if len(one) != 1 || one[0].Name != name || !reflect.DeepEqual(one[0].Minimal.Repetitions,
-		all[1].Minimal.Repetitions) {
-		t.Errorf("%+v, want %+v", one, all[1])
 	}
 }

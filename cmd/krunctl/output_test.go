@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,167 +108,6 @@ func makeDevice(t *testing.T, file string, major, minor uint32) {
 	_ = f.Close()
 }
 
-// TestOutputToDevice: what is written to /dev/null is gone, and /dev/null is not.
-func TestOutputToDevice(t *testing.T) {
-	eachWriter(t, func(t *testing.T, file string, run func() ran) {
-		makeDevice(t, file, 1, 3)
-		run().says(t, exitOK, "", "")
-		m := mode(t, file)
-		must.Be(t, m&fs.ModeCharDevice != 0, "the device is now", m)
-	})
-}
-
-// TestOutputToFullDevice: an error of the device is the command's.
-func TestOutputToFullDevice(t *testing.T) {
-	eachWriter(t, func(t *testing.T, file string, run func() ran) {
-		makeDevice(t, file, 1, 7)
-		run().says(t, exitError, "", file+": no space left on device")
-		m := mode(t, file)
-		must.Be(t, m&fs.ModeCharDevice != 0, "the device is now", m)
-	})
-}
-
-// TestOutputToFIFO: the reader of a FIFO gets what a file would have got.
-func TestOutputToFIFO(t *testing.T) {
-	must.Long(t)
-	eachWriter(t, func(t *testing.T, file string, run func() ran) {
-		run().works(t)
-		want, err := os.ReadFile(file)
-		must.Need(t, err == nil && len(want) != 0, len(want), "bytes", err)
-		must.Do(t, os.Remove(file))
-		must.Do(t, unix.Mkfifo(file, 0o600))
-		// Open for both, so that no end waits for the other whatever the command does.
-		both := must.Get(os.OpenFile(file, os.O_RDWR, 0))(t)
-		const end = "the end of the test"
-		got := make(chan string)
-		go func() {
-			var all []byte
-			piece := make([]byte, 1<<16)
-			for {
-				n, err := both.Read(piece)
-				all = append(all, piece[:n]...)
-				if text, found := strings.CutSuffix(string(all), end); found || err != nil {
-					got <- text
-					return
-				}
-			}
-		}()
-		r := run()
-		must.Get(both.WriteString(end))(t)
-		if text := <-got; r.code != exitOK || text != string(want) {
-			t.Errorf("%d bytes came through, want %d:\n%s", len(text), len(want), r.text())
-		}
-		m := mode(t, file)
-		must.Be(t, m&fs.ModeNamedPipe != 0, "the FIFO is now", m)
-		_ = both.Close()
-	})
-}
-
-// TestOutputToLink: the file behind a link is replaced, keeps its mode, and the link stays.
-func TestOutputToLink(t *testing.T) {
-	eachWriter(t, func(t *testing.T, file string, run func() ran) {
-		target := filepath.Join(t.TempDir(), "target")
-		for _, step := range []error{
-			os.WriteFile(target, []byte("old"), 0o600), os.Chmod(target, 0o620),
-			os.Symlink(target, file+".2"),
-			os.Symlink(filepath.Base(file)+".2", file),
-		} {
-			must.Need(t, step == nil, step)
-		}
-		run().works(t)
-		text, err := os.ReadFile(target)
-		must.Be(t, err == nil && len(text) >= 10, "the target has", text, err)
-		must.Equal(t, mode(t, target), 0o620, "the target's mode")
-		m := mode(t, file)
-		must.Be(t, m&fs.ModeSymlink != 0, "the link is now", m)
-		entries, err := os.ReadDir(filepath.Dir(target))
-		must.Be(t, err == nil && len(entries) == 1, "beside the target there are", entries, err)
-	})
-}
-
-// TestOutputRefused: a link to nothing, a socket and a directory stay as they are, and the command
-// says what is there.
-func TestOutputRefused(t *testing.T) {
-	must.Long(t)
-	for what, c := range map[string]struct {
-		say  string
-		make func(file string) error
-	}{
-		"a dangling link": {"a symbolic link to",
-			func(file string) error { return os.Symlink(file+".missing", file) }},
-		"a link to a directory": {"is a directory", func(file string) error { return os.Symlink(".", file) }},
-		"a directory":           {"is a directory", func(file string) error { return os.Mkdir(file, 0o755) }},
-		"a socket": {"a socket", func(file string) error {
-			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-			if err != nil {
-				return err
-			}
-			return errors.Join(unix.Bind(fd, &unix.SockaddrUnix{Name: file}), unix.Close(fd))
-		}},
-	} {
-		t.Run(what, func(t *testing.T) {
-			eachWriter(t, func(t *testing.T, file string, run func() ran) {
-				if strings.Contains(file, "iterations.parquet") && what == "a socket" {
-					t.Skip("the path is too long for a socket")
-				}
-				must.Do(t, c.make(file))
-				before := mode(t, file)
-				r := run()
-				must.Be(t, r.code == exitError && strings.Contains(r.stderr, c.say) &&
-					strings.Contains(r.stderr, file), "want", c.say, r.text())
-				must.Equal(t, mode(t, file), before, "it was")
-				must.Refused(os.Lstat(file+".missing"))(t, "", "the missing target was created")
-			})
-		})
-	}
-}
-
-// TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old
-// report.
-func TestReportNeverReplaces(t *testing.T) {
-	must.Long(t)
-	in := analyzedDirectory(t)
-	for what, make := range map[string]func(t *testing.T, file string){
-		"device": func(t *testing.T, file string) { makeDevice(t, file, 1, 3) },
-		"FIFO": func(t *testing.T, file string) {
-			must.Do(t, unix.Mkfifo(file, 0o600))
-		},
-		"link": func(t *testing.T, file string) {
-			must.Do(t, os.Symlink(in, file))
-		},
-		"socket": func(t *testing.T, file string) {
-			l := must.Get(net.Listen("unix", file))(t)
-			l.(*net.UnixListener).SetUnlinkOnClose(false)
-			_ = l.Close()
-		},
-	} {
-		for _, name := range []string{"index.html", "keys/k0000.html", "files.sha256",
-			"index.html" + ".krunctl-part", "files.sha256" + ".tmp"} {
-			if what != "FIFO" && name != "index.html" && name != "files.sha256"+".tmp" {
-				continue // one kind is tried in every place, the others in two
-			}
-			t.Run(what+" "+name, func(t *testing.T) {
-				out := t.TempDir()
-				krunctl(t, "report", in, "-o", out).works(t)
-				file := filepath.Join(out, name)
-				err := os.Remove(file)
-				must.Need(t, err == nil || errors.Is(err, fs.ErrNotExist), err)
-				make(t, file)
-				before := mode(t, file)
-				others := contents(t, out)
-				r := krunctl(t, "report", in, "-o", out)
-				must.Equal(t, mode(t, file), before, "it was", "and is", r.text())
-				if name == "files.sha256"+".tmp" { // another name is taken for it
-					must.Equal(t, r.code, exitOK, r.text())
-					return
-				}
-				r.says(t, exitError, "", file)
-				must.Be(t, maps.Equal(others, contents(t, out)), "the rest of the report has changed")
-			})
-		}
-	}
-}
-
 // TestAnalysisNeverReplacesADevice: also where no -o names it.
 func TestAnalysisNeverReplacesADevice(t *testing.T) {
 	in := krundDirectory(t, t.TempDir())
@@ -279,4 +117,63 @@ func TestAnalysisNeverReplacesADevice(t *testing.T) {
 	m := mode(t, file)
 	must.Be(t, m&fs.ModeCharDevice != 0 && r.code == exitError && strings.Contains(r.stderr, "-o FILE"),
 		"the device is now", m, r.text())
+}
+
+// TestOutput: what -o names and is no file stays what it is, for each command that writes; those
+// that cannot take it say what is there.
+func TestOutput(t *testing.T) {
+	must.Long(t)
+	for what, c := range map[string]struct {
+		code int
+		say  string
+		make func(t *testing.T, file string)
+	}{
+		"/dev/null": {exitOK, "", func(t *testing.T, file string) { makeDevice(t, file, 1, 3) }},
+		"/dev/full": {exitError, "no space left on device",
+			func(t *testing.T, file string) { makeDevice(t, file, 1, 7) }},
+		"a link to a file": {exitOK, "", func(t *testing.T, file string) {
+			target := writeText(t, filepath.Join(t.TempDir(), "target"), "old")
+			must.Do(t, os.Symlink(target, file))
+		}},
+		"a dangling link": {exitError, "a symbolic link to",
+			func(t *testing.T, file string) { must.Do(t, os.Symlink(file+".missing", file)) }},
+		"a directory": {exitError, "is a directory",
+			func(t *testing.T, file string) { must.Do(t, os.Mkdir(file, 0o755)) }},
+	} {
+		t.Run(what, func(t *testing.T) {
+			eachWriter(t, func(t *testing.T, file string, run func() ran) {
+				c.make(t, file)
+				before := mode(t, file)
+				run().says(t, c.code, "", c.say)
+				must.Equal(t, mode(t, file), before, "it was")
+				must.Refused(os.Lstat(file+".missing"))(t, "", "the missing target was created")
+			})
+		})
+	}
+}
+
+// TestReportNeverReplaces: a page's name that is no page stays what it is, and so does the old
+// report; so it does if the new one cannot be finished.
+func TestReportNeverReplaces(t *testing.T) {
+	must.Long(t)
+	in := analyzedDirectory(t)
+	fifo := func(t *testing.T, file string) { must.Do(t, unix.Mkfifo(file, 0o600)) }
+	link := func(t *testing.T, file string) { must.Do(t, os.Symlink(in, file)) }
+	full := func(t *testing.T, file string) { must.Do(t, os.Mkdir(file, 0o755)) }
+	for name, make := range map[string]func(t *testing.T, file string){"index.html": fifo,
+		"keys/k0000.html": link, "files.sha256": fifo, "index.html.krunctl-part": link,
+		"plots/k0000-0.svg.krunctl-part": full} {
+		t.Run(name, func(t *testing.T) {
+			out := t.TempDir()
+			krunctl(t, "report", in, "-o", out).works(t)
+			file := filepath.Join(out, name)
+			err := os.Remove(file)
+			must.Need(t, err == nil || errors.Is(err, fs.ErrNotExist), err)
+			make(t, file)
+			before, others := mode(t, file), contents(t, out)
+			krunctl(t, "report", in, "-o", out).says(t, exitError, "", "")
+			must.Equal(t, mode(t, file), before, "it was")
+			must.Be(t, maps.Equal(others, contents(t, out)), "the rest of the report has changed")
+		})
+	}
 }

@@ -23,13 +23,6 @@ warmup_max = 6
 measure = 2
 `
 
-// TestPlanBounds: plan has the least and the most that [stop] and [stop.iterations] leave.
-func TestPlanBounds(t *testing.T) {
-	b := newExperimentOf(t, stoppingText)
-	must.Contain(t, krunctl(t, "check", "--plan", b.toml).stdout,
-		"left         12 to 24 executions, 336 to 768 iterations\n")
-}
-
 // TestStatusOfStoppedIterations: status has what was saved, and what is left.
 func TestStatusOfStoppedIterations(t *testing.T) {
 	b := newExperimentOf(t, stoppingText)

@@ -79,19 +79,3 @@ func TestReboots(t *testing.T) {
 		})
 	}
 }
-
-func TestRebootsText(t *testing.T) {
-	dir := ladderDirectory(t, 1, 0.005, results.RebootHardware, results.RebootSoft)
-	ran := krunctl(t, "compare", "--by", "restart", dir)
-	for _, want := range []string{"after soft the program is the same as after hardware", "b:C:v", "same",
-		"before: hardware; after: soft", "between 12 restarts", "share 9"} {
-		ran.says(t, exitOK, want, "", "no")
-	}
-}
-
-// TestRebootsOfThreeKinds: each kind is compared with that of the hardware.
-func TestRebootsOfThreeKinds(t *testing.T) {
-	kinds := []string{results.RebootHardware, results.RebootKexec, results.RebootSoft}
-	krunctl(t, "compare", "--by", "restart", ladderDirectory(t, 1, 0, kinds...)).says(t, exitOK,
-		"after soft the program is the same as after hardware", "", "before: hardware; after: kexec, soft")
-}

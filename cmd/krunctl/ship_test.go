@@ -96,10 +96,6 @@ func TestShipToNothing(t *testing.T) {
 	must.Be(t, len(list) == 1 && list[0] == b.dir(), "remembered", list)
 }
 
-func TestShipWithoutHub(t *testing.T) {
-	krunctl(t, "hub", "ship", newExperiment(t).dir()).says(t, exitError, "", "has not joined a hub")
-}
-
 // TestShipRemembersWithoutHub: what a machine has to ship is not forgotten while hub.toml is
 // missing, and forgotten when its directory was removed.
 func TestShipRemembersWithoutHub(t *testing.T) {

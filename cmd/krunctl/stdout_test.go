@@ -45,26 +45,6 @@ func TestOutputToStandardOutput(t *testing.T) {
 	}
 }
 
-// TestPagesNeedADirectory: a directory cannot be written to standard output, nor is one made that
-// has its name.
-func TestPagesNeedADirectory(t *testing.T) {
-	t.Chdir(t.TempDir())
-	in := analyzedDirectory(t)
-	for _, args := range [][]string{{"report", in}, {"convert", "--to", "parquet", in}} {
-		for _, to := range standardOutputs {
-			r := krunctl(t, append(slices.Clone(args), "-o", to)...)
-			must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, "a directory") && r.stdout == "",
-				args, "-o", to, r.text())
-		}
-	}
-	for _, to := range standardOutputs {
-		r := krunctl(t, "time", "--save", to, "true")
-		r.says(t, exitUsage, "", "a directory", "time --save", to)
-	}
-	_, err := os.Lstat("-")
-	must.Be(t, err != nil, "there is a directory -")
-}
-
 // TestPlotFormat: where the name has no ending, --format determines the format.
 func TestPlotFormat(t *testing.T) {
 	in := analyzedDirectory(t)
