@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"krund/internal/durable"
-	"krund/internal/exchange"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
@@ -189,16 +187,6 @@ func TestLongTexts(t *testing.T) {
 			t.Errorf("%s: exit %d, %d bytes, want %q in %.500s", c.name, r.code, n, c.say, r.stderr)
 		}
 	}
-}
-
-func FuzzParseIterations(f *testing.F) {
-	for _, s := range []string{"", "0-99", "500-", "7", "9-1", "-", "1-9223372036854775807"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		from, too, err := exchange.ParseIterations(s)
-		must.Be(t, err != nil || from >= 0 && (too > from || from == math.MaxInt), s, from, "to", too)
-	})
 }
 
 // TestHostileOutput: nothing that a benchmark says reaches the terminal as it

@@ -145,3 +145,13 @@ func TestArmsInExports(t *testing.T) {
 	w := must.Get(NewWideExport(records, ExportOptions{To: math.MaxInt}))(t)
 	must.Refuse(t, w.Write(&wide), "*:C:v@base, *:C:v@new", "two arms in a file of warmup_stats")
 }
+
+func FuzzParseIterations(f *testing.F) {
+	for _, s := range []string{"", "0-99", "500-", "7", "9-1", "-", "1-9223372036854775807"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		from, too, err := ParseIterations(s)
+		must.Be(t, err != nil || from >= 0 && (too > from || from == math.MaxInt), s, from, "to", too)
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -183,67 +184,44 @@ func parquetKind(c *dataset.Column) (string, parquet.Node) {
 
 // write adds the rows of an execution.
 func (t *parquetTable) write(out parquet.RowWriter, pair *dataset.Pair, e *dataset.Execution) error {
-	n := 0
-	if len(e.Columns) > 0 {
-		n = e.Columns[0].Len()
+	if len(e.Columns) == 0 {
+		return nil
 	}
-	rows := make([]parquet.Row, n)
+	text := func(s string) parquet.Value { return parquet.ByteArrayValue([]byte(s)) }
+	own := map[string]parquet.Value{"benchmark": text(pair.Key.Benchmark), "vm": text(pair.Key.VM),
+		"variant": text(pair.Key.Variant), "arm": text(pair.Key.Arm),
+		"outcome": text(cmp.Or(string(e.Outcome), string(results.Completed))),
+		"pexec":   parquet.Int32Value(int32(e.Number))}
 	var seconds []float64
 	if c, ok := e.Column(dataset.Wall, dataset.NoCore); ok && c.Unit == dataset.Nanoseconds {
 		seconds, _ = c.Floats()
 	}
+	rows := make([]parquet.Row, e.Columns[0].Len())
 	for i := range rows {
+		own["iteration"] = parquet.Int32Value(int32(i))
 		row := make(parquet.Row, len(t.index))
 		for name, at := range t.index {
-			row[at] = parquet.NullValue().Level(0, 0, at)
-			_, must := fixed[name]
-			if must && name != "wall" {
-				row[at] = t.fixedValue(name, pair, e, i).Level(0, 0, at)
-			}
+			row[at] = own[name].Level(0, 0, at) // null for the others
 		}
-		if seconds != nil && e.Columns != nil {
-			t.set(row, "wall", parquet.DoubleValue(seconds[i]))
+		set := func(name string, v parquet.Value) { row[t.index[name]] = v.Level(0, 1, t.index[name]) }
+		if seconds != nil {
+			set("wall", parquet.DoubleValue(seconds[i]))
 		}
 		for j := range e.Columns {
 			c := &e.Columns[j]
 			switch name := parquetName(c); {
 			case c.Counts != nil:
-				t.set(row, name, parquet.Int64Value(int64(c.Counts[i])))
+				set(name, parquet.Int64Value(int64(c.Counts[i])))
 			case c.Ints != nil && c.Ints[i] != dataset.MissingInt:
-				t.set(row, name, parquet.Int64Value(c.Ints[i]))
-			case c.Ints == nil && c.Reals[i] == c.Reals[i]:
-				t.set(row, name, parquet.DoubleValue(c.Reals[i]))
+				set(name, parquet.Int64Value(c.Ints[i]))
+			case c.Ints == nil && !math.IsNaN(c.Reals[i]):
+				set(name, parquet.DoubleValue(c.Reals[i]))
 			}
 		}
 		rows[i] = row
 	}
 	_, err := out.WriteRows(rows)
 	return err
-}
-
-// set sets the value of an optional column.
-func (t *parquetTable) set(row parquet.Row, name string, v parquet.Value) {
-	at := t.index[name]
-	row[at] = v.Level(0, 1, at)
-}
-
-func (t *parquetTable) fixedValue(name string, pair *dataset.Pair, e *dataset.Execution,
-	i int) parquet.Value {
-	switch name {
-	case "benchmark":
-		return parquet.ByteArrayValue([]byte(pair.Key.Benchmark))
-	case "vm":
-		return parquet.ByteArrayValue([]byte(pair.Key.VM))
-	case "variant":
-		return parquet.ByteArrayValue([]byte(pair.Key.Variant))
-	case "arm":
-		return parquet.ByteArrayValue([]byte(pair.Key.Arm))
-	case "outcome":
-		return parquet.ByteArrayValue([]byte(cmp.Or(string(e.Outcome), string(results.Completed))))
-	case "pexec":
-		return parquet.Int32Value(int32(e.Number))
-	}
-	return parquet.Int32Value(int32(i))
 }
 
 // WriteParquetDirectory writes a file for each key below dir, in the partition layout.
