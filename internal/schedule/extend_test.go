@@ -160,8 +160,7 @@ func grownDisk(t *testing.T, from, to design, n int) (*crashfs.FS, []schedule.St
 	must.Do(t, schedule.Create(fsys, grownPath, h, e.Slots(), schedule.PlanOf(stages)))
 	s := must.Get(schedule.Open(fsys, grownPath, true))(t)
 	must.Do(t, begin(s, n))
-	first, err := s.Growth()
-	must.Do(t, err)
+	first := must.Get(s.Growth())(t)
 	must.Do(t, s.Close())
 	return fsys, append(stages, schedule.Stage{Config: to.config(t), From: first})
 }

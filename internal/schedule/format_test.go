@@ -30,8 +30,7 @@ func someHeader() Header {
 
 func copyOf(t testing.TB, h Header, c copyID) []byte {
 	t.Helper()
-	text := must.Get(encodeHeader(h, c))(t)
-	return text
+	return must.Get(encodeHeader(h, c))(t)
 }
 
 func TestHeaderLaws(t *testing.T) {
@@ -209,8 +208,8 @@ func TestSlotDamage(t *testing.T) {
 	good := string(resealed(t, "", ""))
 	tests := []struct{ name, line, reason string }{
 		{"zeros", strings.Repeat("\x00", 128), "filled with zeros"},
-		{"spaces", strings.Repeat(" ", 128), "no checksum"},
-		{"no newline", good[:127] + " ", "no checksum"},
+		{"spaces", strings.Repeat(" ", 128), "wrong checksum"},
+		{"no newline", good[:127] + " ", "wrong checksum"},
 		{"checksum of another", good[:119] + "00000000\n", "wrong checksum"},
 		{"flag", string(resealed(t, "C", "c")), "unknown flag"},
 		{"attempts", string(resealed(t, "001", "-01")), "the attempts are not a number"},

@@ -63,8 +63,7 @@ func simulated(t testing.TB, n int) *crashfs.FS {
 
 func open(t testing.TB, fsys durable.FS, write bool) *schedule.Schedule {
 	t.Helper()
-	s := must.Get(schedule.Open(fsys, path, write))(t)
-	return s
+	return must.Get(schedule.Open(fsys, path, write))(t)
 }
 
 // flags returns the flag of every slot, '?' for damaged ones.

@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"math/bits"
@@ -80,13 +82,15 @@ func (s Slot) check() error {
 // what is wrong if the line is damaged. It does not allocate.
 func peekSlot(line []byte) (f Flag, reason string) {
 	at := len(line) - crcDigits - 1
-	have, ok := hexNumber(line[at : at+crcDigits])
+	var sum [crcDigits / 2]byte
+	var end [crcDigits + 1]byte
+	binary.BigEndian.PutUint32(sum[:], crc32.Checksum(line[:at], castagnoli))
+	hex.Encode(end[:], sum[:])
+	end[crcDigits] = '\n'
 	switch {
 	case allZero(line):
 		return 0, "filled with zeros"
-	case !ok || line[len(line)-1] != '\n':
-		return 0, "no checksum"
-	case have != crc32.Checksum(line[:at], castagnoli):
+	case !bytes.Equal(line[at:], end[:]):
 		return 0, "wrong checksum"
 	}
 	for _, separator := range []int{attemptsAt - 1, pexecAt - 1, keyAt - 1, len(line) - slotTail} {
@@ -102,22 +106,6 @@ func peekSlot(line []byte) (f Flag, reason string) {
 
 func allZero(text []byte) bool {
 	return len(text) > 0 && text[0] == 0 && len(bytes.TrimLeft(text, "\x00")) == 0
-}
-
-// hexNumber parses lower-case hexadecimal digits.
-func hexNumber(text []byte) (n uint32, ok bool) {
-	for _, b := range text {
-		switch {
-		case '0' <= b && b <= '9':
-			b -= '0'
-		case 'a' <= b && b <= 'f':
-			b -= 'a' - 10
-		default:
-			return 0, false
-		}
-		n = n<<4 | uint32(b)
-	}
-	return n, true
 }
 
 // slotDecoder decodes lines and caches the keys, because an experiment has many slots and few keys.
