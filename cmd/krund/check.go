@@ -256,44 +256,55 @@ func printCheck(w io.Writer, width int, cfg *config.Config, out checkJSON, table
 }
 
 // tryKeys is the part of `krund check --try` that runs benchmarks: one iteration of each key. It
-// touches nothing of the experiment. The account for benchmarks is made for it and removed again;
-// it is refused while another krund uses that account. show gets each result.
-func tryKeys(ctx context.Context, cfg *config.Config, stderr io.Writer,
-	show func(rehearsal.Result)) (err error) {
-	dir := directory.For(cfg.Path)
-	mode := cfg.Experiment.Reboot
-	lock, err := lockMachine(ctx, cfg, dir, mode, os.Geteuid() == 0, stderr, directory.RuntimeDirs()...)
+// touches nothing of the experiment. show gets each result.
+func tryKeys(ctx context.Context, cfg *config.Config, stderr io.Writer, show func(rehearsal.Result)) error {
+	dir, mode := directory.For(cfg.Path), cfg.Experiment.Reboot
+	return asGuest(ctx, cfg, dir, dir+" try", mode, stderr, func(in execution.Installed, a account.Account,
+		scratch string) error {
+		return rehearsal.Run(ctx, cfg, rehearsal.Setting{Cgroup: in.Cgroup, Root: os.Geteuid() == 0,
+			Account: a, Directory: dir, Scratch: scratch,
+			Executor: execution.Executor{Runner: child.Runner{}, Installed: in, Root: sysroot.New("/"),
+				Trust: config.Rule(mode)}}, show)
+	})
+}
+
+// asGuest runs work beside experiments: with a control group of its own, the account for benchmarks
+// made anew if cfg wants it, and an empty directory, all of which are removed again. It is refused
+// while another krund uses that account. what is for its message, group the control group's name.
+func asGuest(ctx context.Context, cfg *config.Config, what, group, mode string, stderr io.Writer,
+	work func(in execution.Installed, a account.Account, scratch string) error) (err error) {
+	lock, err := lockMachine(ctx, cfg, what, mode, os.Geteuid() == 0, stderr, directory.RuntimeDirs()...)
 	if err != nil {
 		return err
 	}
 	if lock != nil {
 		defer lock.Release() //nolint:errcheck // the end of the process releases it in any case
 	}
-	installed, err := findInstalled(dir + " try") // a control group of its own
+	in, err := findInstalled(group)
 	if err != nil {
 		return err
 	}
-	setting := rehearsal.Setting{Cgroup: installed.Cgroup, Root: os.Geteuid() == 0, Directory: dir,
-		Executor: execution.Executor{Runner: child.Runner{}, Installed: installed, Root: sysroot.New("/"),
-			Trust: config.Rule(mode)}}
-	defer func() { err = errors.Join(err, child.RemoveGroup(installed.Cgroup)) }()
-	if cfg.Experiment.Account == config.AccountFresh {
-		defer func() {
-			after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
-			defer cancel()
+	scratch, err := os.MkdirTemp("", "krund-guest-")
+	if err != nil {
+		return err
+	}
+	fresh := cfg.Experiment.Account == config.AccountFresh
+	defer func() {
+		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+		defer cancel()
+		if fresh {
 			_, removeErr := account.Remove(after)
 			err = errors.Join(err, removeErr)
-		}()
-		if setting.Account, _, err = account.Fresh(ctx, cfg.Limits.Home); err != nil {
+		}
+		err = errors.Join(err, child.RemoveGroup(in.Cgroup), os.RemoveAll(scratch))
+	}()
+	var a account.Account
+	if fresh {
+		if a, _, err = account.Fresh(ctx, cfg.Limits.Home); err != nil {
 			return err
 		}
 	}
-	if setting.Scratch, err = os.MkdirTemp("", "krund-try-"); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(setting.Scratch)) }()
-	err = rehearsal.Run(ctx, cfg, setting, show)
-	if errors.Is(err, context.Canceled) {
+	if err = work(in, a, scratch); errors.Is(err, context.Canceled) {
 		return errInterrupted
 	}
 	return err
