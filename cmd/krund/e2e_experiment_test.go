@@ -86,8 +86,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 			must.Refused(os.Lstat(outside))(t, "", "made a file outside")
 			e.write("outside", "precious")
 			e.run().want(t, exitError, link)
-			text, err := os.ReadFile(outside)
-			e.must(err)
+			text := must.Get(os.ReadFile(outside))(e.t)
 			must.Equal(t, string(text), "precious", "the file outside was changed")
 		})
 	}

@@ -99,8 +99,7 @@ func TestInterruptions(t *testing.T) {
 		e.meet(r)
 		r.signal(syscall.SIGQUIT) // Go ends with a trace, as after a panic
 		r.wait()
-		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
-		e.must(err)
+		log := must.Get(os.ReadFile(filepath.Join(e.directory, "log")))(e.t)
 		// Go cannot show the frames of a goroutine that runs at this moment on another thread.
 		where := strings.Contains(string(log), "boot.Run") ||
 			strings.Contains(string(log), "goroutine running on other thread; stack unavailable")
@@ -177,8 +176,7 @@ func TestGuard(t *testing.T) {
 	for _, part := range []string{"restored a setting left behind by a killed krund",
 		"/proc/sys/vm/stat_interval",
 		"value=" + before} {
-		log, err := os.ReadFile(filepath.Join(e.directory, "log"))
-		e.must(err)
+		log := must.Get(os.ReadFile(filepath.Join(e.directory, "log")))(e.t)
 		must.Contain(t, out.stderr+string(log), part, "the guard has not said", out.stderr)
 	}
 	must.Equal(t, current(), before, "vm.stat_interval")

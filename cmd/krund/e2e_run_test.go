@@ -50,8 +50,7 @@ func TestQuick(t *testing.T) {
 	e := quick(t)
 	e.krund("run", "--quick").want(t, exitOK, "test-quick.krun")
 	e.krund("run", "--quick").want(t, exitOK, "the results of the earlier quick run are removed")
-	text, err := os.ReadFile(filepath.Join(e.dir, "test.toml"))
-	e.must(err)
+	text := must.Get(os.ReadFile(filepath.Join(e.dir, "test.toml")))(e.t)
 	e.write("test.toml", "# changed\n"+string(text))
 	e.krund("run", "--dry-run", "--quick").want(t, exitOK, "would run 4 of 4")
 	e.krund("run", "--quick").want(t, exitOK, "the results of the earlier quick run are removed")
@@ -123,8 +122,7 @@ case $(wc -l <"$here/calls") in
 	config := e.write("test.toml", text)
 	startKrund(t, prefix, "run", "--directory", e.directory, config).wait().want(t, exitOK)
 	must.Equal(t, e.flags(), strings.Repeat("C", e.executions), "slots")
-	log, err := os.ReadFile(filepath.Join(e.directory, "log"))
-	e.must(err)
+	log := must.Get(os.ReadFile(filepath.Join(e.directory, "log")))(e.t)
 	for _, attack := range attacks {
 		must.Contain(t, string(log), attack.why, "after", attack.script, "the log")
 	}
@@ -213,8 +211,7 @@ func TestPreviousVersion(t *testing.T) {
 	t.Parallel()
 	e := newExperiment(t)
 	e.c("good", good)
-	text, err := os.ReadFile("testdata/previous/test.toml")
-	e.must(err)
+	text := must.Get(os.ReadFile("testdata/previous/test.toml"))(e.t)
 	e.write("test.toml", string(text))
 	e.must(os.CopyFS(e.directory, os.DirFS("testdata/previous/directory")))
 	out := startKrund(t, filepath.Join(scratch, "prefix"), "run", "--folder", e.directory,
@@ -227,10 +224,8 @@ func TestPreviousVersion(t *testing.T) {
 			r.ConfigHash == records[0].ConfigHash, "record", i, r)
 	}
 	for _, name := range []string{"results/0000000-001.json.gz", "results/0000001-001.json.gz"} {
-		before, err := os.ReadFile(filepath.Join("testdata/previous/directory", name))
-		e.must(err)
-		after, err := os.ReadFile(filepath.Join(e.directory, name))
-		e.must(err)
+		before := must.Get(os.ReadFile(filepath.Join("testdata/previous/directory", name)))(e.t)
+		after := must.Get(os.ReadFile(filepath.Join(e.directory, name)))(e.t)
 		must.Be(t, bytes.Equal(before, after), name, "has changed")
 	}
 }

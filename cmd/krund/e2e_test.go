@@ -131,8 +131,7 @@ func (e *experiment) pipe(name string) *os.File {
 	e.t.Helper()
 	path := filepath.Join(e.dir, name)
 	e.must(syscall.Mkfifo(path, 0o600))
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	e.must(err)
+	f := must.Get(os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0))(e.t)
 	e.t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -370,15 +369,13 @@ func (e *experiment) meet(r *running) {
 // letGo releases the benchmark that waits in meet(), or the next one that gets there.
 func (e *experiment) letGo() {
 	e.t.Helper()
-	_, err := e.release.Write([]byte{'x'})
-	e.must(err)
+	must.Get(e.release.Write([]byte{'x'}))(e.t)
 }
 
 // flags are those of the slots, such as "CEO".
 func (e *experiment) flags() string {
 	e.t.Helper()
-	s, err := schedule.Open(durable.OS(), filepath.Join(e.directory, "schedule"), false)
-	e.must(err)
+	s := must.Get(schedule.Open(durable.OS(), filepath.Join(e.directory, "schedule"), false))(e.t)
 	defer s.Close()
 	var flags strings.Builder
 	for slot, err := range s.Slots() {
@@ -391,8 +388,7 @@ func (e *experiment) flags() string {
 // records are all records. Each must be readable, and no slot may have two that count.
 func (e *experiment) records() []results.Record {
 	e.t.Helper()
-	f, err := directory.Open(durable.OS(), e.directory)
-	e.must(err)
+	f := must.Get(directory.Open(durable.OS(), e.directory))(e.t)
 	var list []results.Record
 	counted := map[int]bool{}
 	for r, err := range results.NewReader(durable.OS(), f.Results()).All() {

@@ -37,8 +37,7 @@ func builtControl(t *testing.T) string {
 	t.Helper()
 	runnertest.Compiler(t)
 	must.Do(t, install())
-	krunctl := must.Get(installControl())(t, krunctl)
-	return krunctl
+	return must.Get(installControl())(t, krunctl)
 }
 
 // timed runs `krunctl time` in an empty directory, and returns what it printed and its exit status.

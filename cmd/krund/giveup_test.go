@@ -162,8 +162,7 @@ account = "caller"
 	given := filepath.Join(joined.Given(state), "id/x.toml")
 	read := func(path, host string) *config.Config {
 		t.Helper()
-		cfg := must.Get(config.Stored(path, []byte(text), host, doctor.Settings()))(t)
-		return cfg
+		return must.Get(config.Stored(path, []byte(text), host, doctor.Settings()))(t)
 	}
 	want := func(path, host string, root bool, refused ...string) {
 		t.Helper()

@@ -173,21 +173,6 @@ func TestAnExperimentOfANewerKrundIsLeftAlone(t *testing.T) {
 		err, "events", s.events, "schedule changed", !bytes.Equal(after, before), "want nothing touched")
 }
 
-func TestTwoOfUs(t *testing.T) {
-	s, fsys, cfg := simulate(t, experimentText("executions = 1\nreboot = \"none\""))
-	var second error
-	other := newSimulated(t)
-	s.during = func(ctx context.Context) {
-		_, second = Run(ctx, cfg, dir, config.RebootNone, other.system(fsys))
-	}
-	s.oneBoot(cfg, fsys)
-	must.Be(t, s.events[len(s.events)-1] == "tidy" && len(other.events) == 0, "events", s.events,
-		"and of the second krund", other.events, "only the one with the lock may clean up")
-	var locked *directory.LockedError
-	must.Be(t, errors.As(second, &locked) && locked.PID == 1 && locked.Host == "simulated", "second krund",
-		second, "want one that names the holder of the lock")
-}
-
 // damaged returns a disk with an experiment of four slots: the first is completed, the others are
 // outstanding, and the lines of the first two are damaged.
 func damaged(t *testing.T, s *simulated, cfg *config.Config) *crashfs.FS {
@@ -210,18 +195,6 @@ func damaged(t *testing.T, s *simulated, cfg *config.Config) *crashfs.FS {
 }
 
 const fourSlots = "executions = 2\nreboot = \"hardware\""
-
-func TestDamagedSlotsAreRebuiltFromTheResults(t *testing.T) {
-	cfg := parse(t, experimentText(fourSlots))
-	s := newSimulated(t)
-	fsys := damaged(t, s, cfg)
-	ran := 0
-	s.outcome = func(j execution.Job, boot int) execution.Measured { ran++; return good(j, boot) }
-	fsys, err := s.lifetime(cfg, fsys, 10, rebooted)
-	must.Do(t, errors.Join(err, audit(fsys, cfg, nil)))
-	must.Be(t, ran == 3 && strings.Contains(s.log.String(), `slots="[0 1]"`), ran,
-		"executions, want 3 after the first; log", s.log.String())
-}
 
 // TestDamagedSlotsOnABrokenDisk: when the schedule cannot be rebuilt, whichever write fails, the
 // experiment stops with an error and can be continued afterwards.
@@ -316,25 +289,6 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		config.RebootNone, s.system(fsys))
 	must.Be(t, err == nil && s.events[0] == "restore leftover", err, "events", s.events)
 	must.Contain(t, s.log.String(), "eth0 stays down", "log")
-}
-
-// TestCountOfWhatIsLeft: if a repair makes a slot among finished ones outstanding, the finished
-// ones after it do not count as left.
-func TestCountOfWhatIsLeft(t *testing.T) {
-	s, fsys, cfg := simulate(t, experimentText("executions = 4\nreboot = \"none\"\n"))
-	s.oneBoot(cfg, fsys)
-	slots := len(s.counts) / 2
-	for i, n := range s.counts {
-		must.Equal(t, n, (Count{Slots: slots, Left: slots - (i+1)/2}), "call")
-	}
-	f := must.Get(directory.Open(fsys, dir))(t)
-	plan := must.Get(schedule.Open(fsys, f.Schedule(), true))(t)
-	slot, err := plan.Slot(1)
-	must.Do(t, errors.Join(err, plan.Finish(slot, schedule.Outstanding), plan.Close()))
-	s.counts = nil
-	s.oneBoot(cfg, fsys)
-	want := []Count{{slots, 1}, {slots, 0}}
-	must.Be(t, slots >= 4 && slices.Equal(s.counts, want), "of", slots, "slots", s.counts, "want", want)
 }
 
 // TestSettle: with settle, startup bounds the wait; what the machine was busy with is in the

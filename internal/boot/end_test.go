@@ -204,8 +204,7 @@ func ask(t *testing.T, fsys *crashfs.FS, r directory.Request) directory.Director
 
 func asked(t *testing.T, f directory.Directory, r directory.Request) bool {
 	t.Helper()
-	there := must.Get(f.Asked(r))(t)
-	return there
+	return must.Get(f.Asked(r))(t)
 }
 
 func TestHeldBootsTouchNothing(t *testing.T) {

@@ -41,8 +41,7 @@ nbody = { parameter = 1 }
 
 func labConfig(t *testing.T, more string) *config.Config {
 	t.Helper()
-	cfg := must.Get(config.Parse("/x/x.toml", []byte(labText+more), "host", doctor.Settings()))(t)
-	return cfg
+	return must.Get(config.Parse("/x/x.toml", []byte(labText+more), "host", doctor.Settings()))(t)
 }
 
 // labMachine is one that controls what cfg wants and watches what probes asks.

@@ -303,8 +303,7 @@ fasta = { parameter = 2 }
 
 func parse(t testing.TB, text string) *config.Config {
 	t.Helper()
-	cfg := must.Get(config.Parse("/lab/x.toml", []byte(text), "simulated", nil))(t)
-	return cfg
+	return must.Get(config.Parse("/lab/x.toml", []byte(text), "simulated", nil))(t)
 }
 
 const dir = "/lab/x.krun"

@@ -166,8 +166,7 @@ func TestLayoutOfAProcess(t *testing.T) {
 		e, j := live(t, nativeVM, file, whereProgram)
 		j.Layout, j.VM.Env = l, args
 		m := mustExecute(t, e, j)
-		at := must.Get(strconv.Atoi(strings.TrimSpace(m.Process.Stdout.Text)))(t, m.Process)
-		return at
+		return must.Get(strconv.Atoi(strings.TrimSpace(m.Process.Stdout.Text)))(t, m.Process)
 	}
 	fixed := where("a.c", nil, Layout{Mode: config.LayoutFixed})
 	for _, file := range []string{"a_longer_name.c", "bb.c"} {

@@ -76,8 +76,7 @@ func job(t *testing.T, name string) Job {
 	t.Helper()
 	cfg := must.Get(config.Parse("/x/test.toml", []byte(configText), "here", nil))(t)
 	k := must.Get(key.Parse(name))(t)
-	j := must.Get(NewJob(cfg, k))(t)
-	return j
+	return must.Get(NewJob(cfg, k))(t)
 }
 
 func TestCommandLines(t *testing.T) {

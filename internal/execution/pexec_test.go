@@ -43,8 +43,7 @@ func exited(status int) child.Run {
 
 func execute(t *testing.T, name string, f fake) Measured {
 	t.Helper()
-	m := must.Get(Executor{Runner: f, Installed: installed}.Execute(t.Context(), job(t, name)))(t)
-	return m
+	return must.Get(Executor{Runner: f, Installed: installed}.Execute(t.Context(), job(t, name)))(t)
 }
 
 func wantSeries(t *testing.T, m Measured, done int, doubts ...string) {

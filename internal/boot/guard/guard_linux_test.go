@@ -52,8 +52,7 @@ func find(t *testing.T, subject string) int {
 		text, err := os.ReadFile(file)
 		if err == nil && strings.Contains(string(text), subject) && strings.HasPrefix(string(text),
 			name+"\x00"+second+"\x00") {
-			pid := must.Get(strconv.Atoi(filepath.Base(filepath.Dir(file))))(t)
-			return pid
+			return must.Get(strconv.Atoi(filepath.Base(filepath.Dir(file))))(t)
 		}
 	}
 	t.Fatal("there is no guard")

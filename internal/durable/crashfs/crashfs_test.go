@@ -19,8 +19,7 @@ import (
 // openFile opens /x/f for reading and writing, and creates it if needed.
 func openFile(t *testing.T, fsys *crashfs.FS, name string) durable.File {
 	t.Helper()
-	f := must.Get(fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644))(t)
-	return f
+	return must.Get(fsys.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644))(t)
 }
 
 func writeAt(t *testing.T, f durable.File, text string, offset int64) {
@@ -226,6 +225,7 @@ func TestLock(t *testing.T) {
 	must.Do(t, f.TryLock())
 	must.Fail(t, g.TryLock(), durable.ErrLocked, "second lock")
 	must.Do(t, f.Close())
+	must.Fail(t, f.TryLock(), fs.ErrClosed, "a closed file")
 	must.Do(t, g.WaitLock())
 	after := fsys.Reboot(crashfs.Everything)
 	must.Do(t, openFile(t, after, "/x/lock").TryLock())

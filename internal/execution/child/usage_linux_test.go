@@ -64,21 +64,6 @@ func threadAffinity(id int) ([]int, error) {
 	return cpus, err
 }
 
-// TestGigabytes has a benchmark write much more than is kept, faster than krund reads.
-func TestGigabytes(t *testing.T) {
-	const total = 1 << 30
-	c := shell("dd if=/dev/zero bs=1M count=1024 2>/dev/null; echo; echo last; echo more >&2")
-	run := mustSucceed(t, c)
-	out := run.Stdout
-	must.Be(t, out.Bytes == total+6 && out.Truncated && len(out.Text) <= DefaultOutput+100 &&
-		strings.HasSuffix(out.Text, "\x00\nlast\n"), "kept", len(out.Text), "of", out.Bytes,
-		"bytes, truncated", out.Truncated)
-	must.Equal(t, run.Stderr.Text, "more\n", "stderr", run.Stderr)
-	d := run.Daemon
-	must.Be(t, d.RSSBytes <= d.RSSBeforeBytes+(32<<20), "the daemon grew from", d.RSSBeforeBytes,
-		"to", d.RSSBytes, "bytes")
-}
-
 func TestOutputLimits(t *testing.T) {
 	c := shell("printf 0123456789; printf 0123456789 >&2")
 	c.Limits.Output = 4
