@@ -229,8 +229,9 @@ func disagreement(slot schedule.Slot, h *history) (code Code, what, fix string) 
 		case !ok && slot.Flag == schedule.Error && len(h.Records) > 0 && len(h.missing(slot)) == 0:
 			// all its attempts are to be rerun
 		case !ok:
-			return RecordLost, fmt.Sprintf("the slot is %s after %s, but none of its records says so",
-				slot.Flag, attempts(slot.Attempts)), copyFix + "; or " + repairFix + ": it reschedules it"
+			what = fmt.Sprintf("the slot is %s after %s, but none of its records says so", slot.Flag,
+				attempts(slot.Attempts))
+			return RecordLost, what, copyFix + "; or " + repairFix + ": it reschedules the slot"
 		case schedule.FlagOf(final.Outcome) != slot.Flag:
 			return OutcomeDiffers, says, repairFix + ": the record is authoritative"
 		}
