@@ -342,16 +342,14 @@ func TestBisectHubGone(t *testing.T) {
 			fmt.Fprint(w, c.answer)
 		}))
 		defer hub.Close()
-		client, err := api.NewClient(hub.URL, "x")
-		must.Do(t, err)
+		client := must.Get(api.NewClient(hub.URL, "x"))(t)
 		dir := t.TempDir()
 		step := filepath.Join(dir, "slow-step-001.toml")
 		b := &bisection.Bisection{FS: durable.OS(), Dir: dir}
 		must.Do(t, b.SetRemote(step, bisection.Remote{Hub: client.URL, ID: "running"}))
 		h := hubSteps{a: &app{stderr: io.Discard, fsys: lax()}, b: b, client: client, clock: &leaps{},
 			retry: true}
-		err = h.measure(t.Context(), step)
-		must.Refuse(t, err, c.wantError, c.status)
+		must.Refuse(t, h.measure(t.Context(), step), c.wantError, c.status)
 		remote, err := b.Remote(step)
 		must.Be(t, err == nil && remote.ID == "running", c.status, "the step is", remote.ID, err)
 	}

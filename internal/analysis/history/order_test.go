@@ -104,8 +104,7 @@ func TestStates(t *testing.T) {
 		{"extreme", of(9, []float64{1e-300, 1e300}), States{}}, // two values: a coarse clock
 	} {
 		h := Of(labels(len(c.values)), []Key{{Name: "k", Values: c.values}}, Options{})
-		_, err := json.Marshal(h)
-		must.Do(t, err)
+		must.Get(json.Marshal(h))(t)
 		got := h.Keys[0].States
 		if c.states == (States{}) {
 			must.Be(t, got == nil, c.name, got)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
 	"krund/internal/experiment/directory"
 	"krund/internal/experiment/key"
@@ -63,6 +64,13 @@ func created(t *testing.T, path, text string, records ...results.Record) directo
 	return d
 }
 
+// silent is a reader whose sources are whole.
+func silent(t *testing.T) Reader {
+	return Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
+		Message:  func(string, ...any) {},
+		Progress: func(string) (func(warmup.Progress), func()) { return nil, func() {} }}
+}
+
 func TestReadResults(t *testing.T) {
 	a := key.Key{Benchmark: "fasta", VM: "C", Variant: "default-c"}
 	b := key.Key{Benchmark: "nbody", VM: "C", Variant: "default-c"}
@@ -70,8 +78,7 @@ func TestReadResults(t *testing.T) {
 	stamped.Startup.ExecNS = &exec
 	dir := writeRecords(t, stamped, record(a, 1, 1, 1, results.Rerun), record(a, 1, 2, 1, results.Completed),
 		record(a, 1, 3, 1, results.Completed), record(a, 2, 1, 2, results.Error))
-	d, err := ReadResults(durable.OS(), dir, nil)
-	must.Do(t, err)
+	d := must.Get(ReadResults(durable.OS(), dir, nil))(t)
 	must.Be(t,
 		d.Machine == "bencher5" && d.Experiment == "test" && len(d.Problems) == 0 && d.Pairs[0].Key == b, d)
 	var outcomes []results.Outcome
@@ -85,6 +92,7 @@ func TestReadResults(t *testing.T) {
 		t.Errorf("first result %v (from exec at 100 ns to 1500 ns), %+v", e.FirstResult,
 			d.Find(a).Executions[3])
 	}
+	must.Equal(t, results.Missing, int64(dataset.MissingInt))
 	wall, _ := e.Column(dataset.Wall, dataset.NoCore)
 	cycles, ok := e.Column(dataset.CoreCycles, 3)
 	gc, _ := e.Column("gc", dataset.NoCore)
@@ -93,9 +101,8 @@ func TestReadResults(t *testing.T) {
 		unit)
 	must.Be(t, ok && slices.Equal(cycles.Counts, []uint64{1<<64 - 1, 7}) && slices.Equal(gc.Ints,
 		[]int64{dataset.MissingInt, 250}), "columns", e.Columns)
-	d, err = ReadResults(durable.OS(), dir, func(name string) bool { return name == "gc" })
-	must.Be(t, err == nil && len(d.Pairs[0].Executions[0].Columns) == 2, "with gc only",
-		d.Pairs[0].Executions[0].Columns, err)
+	d = must.Get(ReadResults(durable.OS(), dir, func(name string) bool { return name == "gc" }))(t)
+	must.Equal(t, len(d.Pairs[0].Executions[0].Columns), 2, "with gc only", d.Pairs[0].Executions[0].Columns)
 }
 
 // TestDamagedRecordsAreReported: the others are still read.
@@ -109,8 +116,7 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 		record(a, 3, 1, 4, results.Completed))
 	name := filepath.Join(dir, results.Name{Slot: 3, Attempt: 1}.String())
 	must.Do(t, os.WriteFile(name, []byte("torn"), 0o644))
-	d, err := ReadResults(durable.OS(), dir, nil)
-	must.Do(t, err)
+	d := must.Get(ReadResults(durable.OS(), dir, nil))(t)
 	must.Need(t, len(d.Pairs[0].Executions) == 2 && len(d.Problems) == 3 && len(d.LeftOut) == 2,
 		len(d.Pairs[0].Executions), "executions, problems", d.Problems)
 	for i, want := range []string{"machines", "0000002-001", "0000003-001"} {
@@ -118,12 +124,6 @@ func TestDamagedRecordsAreReported(t *testing.T) {
 	}
 	must.Refused(ReadResults(durable.OS(), filepath.Join(dir, "missing"), nil))(t, "",
 		"a missing directory was not refused")
-}
-
-// TestMissing: records and datasets mark missing values alike.
-func TestMissing(t *testing.T) {
-	must.Be(t, results.Missing == dataset.MissingInt, "records use", results.Missing,
-		int64(dataset.MissingInt))
 }
 
 func TestNothing(t *testing.T) {
@@ -167,8 +167,7 @@ b = { parameter = 1 }
 		records = append(records, r)
 	}
 	d := created(t, filepath.Join(t.TempDir(), "x.krun"), text, records...)
-	in, err := Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall})
-	must.Do(t, err)
+	in := must.Get(Reader{FS: durable.OS()}.Read(d.Dir(), Selection{Column: dataset.Wall}))(t)
 	for i, want := range []float64{1.4e-6, 0} {
 		p := in.Data.Pairs[i]
 		must.Equal(t, p.Executions[0].FirstResult, want, p.Key)

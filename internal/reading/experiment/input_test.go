@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -41,8 +40,7 @@ func TestInstrumentedExperiment(t *testing.T) {
 		Message: func(format string, args ...any) {
 			messages = append(messages, fmt.Sprintf(format, args...))
 		}}
-	in, err := reader.Read(d.Dir(), Selection{Column: dataset.Wall})
-	must.Do(t, err)
+	in := must.Get(reader.Read(d.Dir(), Selection{Column: dataset.Wall}))(t)
 	plain, events := in.Data.Pairs[0].Executions[0], in.Data.Pairs[1].Executions[0]
 	must.Be(t, events.Instrument == "events" && events.Events == nil && events.EventsLost == 3 &&
 		events.Starts == nil, events)
@@ -69,10 +67,7 @@ func TestKeyed(t *testing.T) {
 		records[i].Events = []results.Event{{Kind: "gc", TimeNS: int64(100*r.Slot + r.Attempt)}}
 	}
 	d := created(t, filepath.Join(t.TempDir(), "x.krun"), "", records...)
-	reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
-		Message:  func(string, ...any) {},
-		Progress: func(string) (func(warmup.Progress), func()) { return nil, func() {} }}
-	in, doc, series, err := reader.Keyed(d.Dir(), "b:*:*")
+	in, doc, series, err := silent(t).Keyed(d.Dir(), "b:*:*")
 	must.Need(t, err == nil && len(doc.Pairs) == 1 && in.Data.Pairs[0].Executions[0].Events == nil, err, doc)
 	for e, want := range []int64{101, 1, 2} {
 		got, err := series(0, e)

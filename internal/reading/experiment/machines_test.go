@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/warmup"
 	"krund/internal/durable"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -135,10 +134,7 @@ func TestKeyedMachines(t *testing.T) {
 		machine(t, dir, "x", "ab", armsText, numbers[0]...)
 		machine(t, dir, "y", "ab", armsText, numbers[1]...)
 		machine(t, dir, "z", "ab", armsText)
-		reader := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) },
-			Message:  func(string, ...any) {},
-			Progress: func(string) (func(warmup.Progress), func()) { return nil, func() {} }}
-		in, doc, series, err := reader.Keyed(dir, "")
+		in, doc, series, err := silent(t).Keyed(dir, "")
 		must.Need(t, err == nil && len(doc.Pairs) == 2, err, doc)
 		for i, p := range in.Data.Pairs {
 			var got []int
@@ -180,10 +176,8 @@ func TestConfigOfEarlierVersion(t *testing.T) {
 	path := filepath.Join(dir, "lab1", "ab.toml")
 	text := armsText + "\n[machines.x.experiment]\nreboot = \"none\"\nhardware_every = 5\n"
 	machine(t, dir, "lab1", "ab", text, 1)
-	e, err := Open(durable.OS(), filepath.Join(dir, "lab1", "ab.krun"))
-	must.Do(t, err)
-	_, err = e.Config("x")
-	must.Be(t, err == nil, err)
+	e := must.Get(Open(durable.OS(), filepath.Join(dir, "lab1", "ab.krun")))(t)
+	must.Get(e.Config("x"))(t)
 	for change, want := range map[string]bool{"": true, "# a comment\n": true, "attempts = 9\n": false} {
 		must.Do(t, os.WriteFile(path, []byte(text+change), 0o644))
 		_, err := ParseConfig(durable.OS(), path, "x")

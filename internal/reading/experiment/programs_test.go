@@ -45,8 +45,7 @@ func TestMachinePrograms(t *testing.T) {
 	r := Reader{FS: durable.OS(), Message: func(format string, args ...any) {
 		said += fmt.Sprintf(format, args...)
 	}}
-	in, err := r.Read(dir, Selection{Column: dataset.Wall})
-	must.Do(t, err)
+	in := must.Get(r.Read(dir, Selection{Column: dataset.Wall}))(t)
 	got := ""
 	for _, e := range in.Data.Pairs[0].Executions {
 		got += fmt.Sprintf("%s %s, ", e.Machine, e.Outcome)
@@ -57,10 +56,8 @@ func TestMachinePrograms(t *testing.T) {
 	}
 	must.Be(t, strings.HasPrefix(said, dir+": m1: 1 of 1 key was measured with different programs: "+
 		"benchmark.b.v changed after execution 1 of b:C:v") && !strings.Contains(said, "m2"), said)
-	e, err := Open(durable.OS(), filepath.Join(dir, "m1", "x.krun"))
-	must.Do(t, err)
-	m, err := e.Records(nil, "m1", func(err error) { t.Error(err) })
-	must.Do(t, err)
+	e := must.Get(Open(durable.OS(), filepath.Join(dir, "m1", "x.krun")))(t)
+	m := must.Get(e.Records(nil, "m1", func(err error) { t.Error(err) }))(t)
 	var slots []int
 	for rec := range m.Counting() {
 		slots = append(slots, rec.Slot)
@@ -85,8 +82,7 @@ func TestStagesOfAnExperiment(t *testing.T) {
 		said += fmt.Sprintf(format, args...)
 	}}
 	stages := func() (list []int) {
-		in, err := r.Read(d.Dir(), Selection{Column: dataset.Wall})
-		must.Do(t, err)
+		in := must.Get(r.Read(d.Dir(), Selection{Column: dataset.Wall}))(t)
 		for _, e := range in.Data.Pairs[0].Executions {
 			list = append(list, e.Stage)
 		}

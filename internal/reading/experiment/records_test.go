@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -34,11 +33,9 @@ func TestRecordsThatCount(t *testing.T) {
 			{Slot: 2, Attempt: 1}}, []results.Name{{Slot: 0, Attempt: 2}, {Slot: 2, Attempt: 1}}, 1},
 		{"nbody:*:*", []results.Name{{Slot: 1, Attempt: 1}}, nil, 1},
 	} {
-		pattern, err := ParsePattern(test.pattern)
-		must.Do(t, err)
+		pattern := must.Get(ParsePattern(test.pattern))(t)
 		left := 0
-		records, err := Experiment{d}.Records(pattern, "bencher5", func(error) { left++ })
-		must.Do(t, err)
+		records := must.Get(Experiment{d}.Records(pattern, "bencher5", func(error) { left++ }))(t)
 		for pass := 1; pass <= 2; pass++ {
 			var all, count []results.Name
 			for r := range records.Whole() {
@@ -68,7 +65,7 @@ func TestDecide(t *testing.T) {
 	for keep, want := range map[string]string{"": "", "keep = [\"*:*:*\"]\n": "the configuration keeps it"} {
 		d := created(t, filepath.Join(t.TempDir(), "x.krun"), strings.Replace(stop+keep, "[arms.plain]\n"+
 			"[arms.events]\ninstrument = \"events\"\n", "", 1), list...)
-		r := Reader{FS: durable.OS(), LeaveOut: func(_, why string) { t.Error(why) }}
+		r := silent(t)
 		answer := must.Get(r.Decide(d.Dir(), "b:*:*", "host"))(t)
 		g := answer.Groups[0]
 		must.Be(t, len(answer.Groups) == 1 && g.Executions == 20 && len(g.Records) == 20 &&
