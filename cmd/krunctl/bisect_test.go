@@ -96,9 +96,8 @@ func TestTemplateOfTheHelp(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		versions, step := filepath.Join(dir, "versions"), filepath.Join(dir, "step.toml")
-		for name, text := range map[string]string{versions: "a\nb\nc\n", step: test.text} {
-			must.Do(t, os.WriteFile(name, []byte(text), 0o644))
-		}
+		must.Write(t, versions, "a\nb\nc\n")
+		must.Write(t, step, test.text)
 		r := krunctl(t, "bisect", filepath.Join(dir, "b"), "--versions", versions, "--template", step,
 			"--key", key, "--build", build)
 		first := filepath.Join(dir, "b/step-001.toml")
@@ -128,9 +127,8 @@ func TestBisect(t *testing.T) {
 	for i := range 31 {
 		list = append(list, "r"+strconv.Itoa(i))
 	}
-	for name, text := range map[string]string{versions: strings.Join(list, "\n"), template: stepText} {
-		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
-	}
+	must.Write(t, versions, strings.Join(list, "\n"))
+	must.Write(t, template, stepText)
 	args := []string{"bisect", "--format", "json", state, "--versions", versions, "--template", template,
 		"--key",
 		"nbody:C:v", "--build",
@@ -162,7 +160,7 @@ func TestBisectUsage(t *testing.T) {
 	template, step := filepath.Join(dir, "x.toml"), filepath.Join(dir, "step.toml")
 	two := filepath.Join(dir, "two")
 	for name, text := range map[string]string{template: "x", step: stepText, two: "r0\nr1\n"} {
-		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
+		must.Write(t, name, text)
 	}
 	state := filepath.Join(dir, "new")
 	plan := state + " --build true --versions " + two
@@ -264,10 +262,8 @@ func TestBisectHub(t *testing.T) {
 	h := newHub(t)
 	dir := t.TempDir()
 	versions, template := filepath.Join(dir, "versions"), filepath.Join(dir, "step.toml")
-	for name, text := range map[string]string{template: stepText,
-		versions: "r0\nr1\nr2\nr3\nr4\nr5\nr6\nr7\nr8\n"} {
-		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
-	}
+	must.Write(t, template, stepText)
+	must.Write(t, versions, "r0\nr1\nr2\nr3\nr4\nr5\nr6\nr7\nr8\n")
 	o := bisectOptions{versions: versions, template: template, timeout: time.Nanosecond}
 	o.Key, o.Delta, o.Most, o.Timeout, o.To = "nbody:C:v", 0.05, 60, "1m", "lab1"
 	o.Build = `test -e ` + dir + `/network && printf %s $KRUND_REVISION > $KRUND_OUTPUT/revision`

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -36,7 +35,7 @@ func jmhVersions(t *testing.T) []string {
 		text := fmt.Sprintf(`[{"jmhVersion":"1.37","benchmark":"a.B.c","mode":"avgt","forks":5,`+
 			`"warmupIterations":0,"measurementIterations":6,"primaryMetric":{"score":%g,"scoreUnit":"s/op",`+
 			`"rawData":[%s]}}]`, level, strings.Join(forks, ","))
-		must.Do(t, os.WriteFile(files[v], []byte(text), 0o644))
+		must.Write(t, files[v], text)
 	}
 	return files
 }
@@ -45,12 +44,8 @@ func TestHistory(t *testing.T) {
 	files := jmhVersions(t)
 	dir := filepath.Dir(files[0])
 	mutes, order := filepath.Join(dir, "mutes.toml"), filepath.Join(dir, "order")
-	for name, text := range map[string]string{
-		mutes: "[[mute]]\nkey = \"\"\nversion = \"v25\"\nreason = \"known\"\n",
-		order: "v00\nv00b\n" + strings.Join(names(files[1:39]), " a commit\n"),
-	} {
-		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
-	}
+	must.Write(t, mutes, "[[mute]]\nkey = \"\"\nversion = \"v25\"\nreason = \"known\"\n")
+	must.Write(t, order, "v00\nv00b\n"+strings.Join(names(files[1:39]), " a commit\n"))
 	run := func(args ...string) *history.History {
 		t.Helper()
 		got := krunctl(t, append(append([]string{"history", "--format", "json"}, args...), files...)...)
@@ -97,18 +92,17 @@ func TestHistoryNights(t *testing.T) {
 					math.Exp(0.01*r.NormFloat64()))
 			}
 		}
-		must.Do(t, os.WriteFile(machine+".csv", []byte(text), 0o644))
+		must.Write(t, machine+".csv", text)
 	}
 	plain := "key,execution,iteration,value,unit\na,1,1,1,s\n"
 	for _, name := range []string{"m1/a.csv", "m2/a.csv", "m1/b.csv"} {
-		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
-		must.Do(t, os.WriteFile(name, []byte(plain), 0o644))
+		must.Write(t, name, plain)
 	}
 	order := ""
 	for revision := range 12 {
 		order += fmt.Sprintf("r%d\n", revision)
 	}
-	must.Do(t, os.WriteFile("order", []byte(order), 0o644))
+	must.Write(t, "order", order)
 	run := func(args ...string) (v history.Values) {
 		t.Helper()
 		got := krunctl(t, append([]string{"history", "-f", "values"}, args...)...)
@@ -118,7 +112,7 @@ func TestHistoryNights(t *testing.T) {
 	}
 	v := run("m1.csv", "m2.csv")
 	must.Be(t, len(v.Versions) == 30 && len(v.Keys) == 4 && v.Keys[3].Machine == "m2", v.Versions)
-	must.Do(t, os.WriteFile("v.json", must.Get(json.Marshal(v))(t), 0o644))
+	must.Write(t, "v.json", string(must.Get(json.Marshal(v))(t)))
 	again := run("v.json")
 	must.Be(t, reflect.DeepEqual(again, v), again.Versions, v.Versions)
 	v = run("--key", "bdd.26:*:*", "--versions", "order", "v.json")
@@ -145,17 +139,15 @@ func TestHistoryConfirm(t *testing.T) {
 		v.Versions = append(v.Versions, history.Version{Label: name, Source: "revision", Revision: name})
 		level := 1 + 0.04*float64(min(i/11, 1))
 		v.Keys[0].Values = append(v.Keys[0].Values, []float64{level * math.Exp(0.002*r.NormFloat64())})
-		build := filepath.Join(dir, "builds", name)
-		must.Do(t, os.MkdirAll(build, 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(build, "revision"), []byte(name), 0o644))
+		must.Write(t, filepath.Join(dir, "builds", name, "revision"), name)
 	}
 	values := filepath.Join(dir, "v.json")
-	must.Do(t, os.WriteFile(values, must.Get(json.Marshal(v))(t), 0o644))
+	must.Write(t, values, string(must.Get(json.Marshal(v))(t)))
 	text := strings.NewReplacer("executions = 5", "executions = 12\nskip = [\"@OTHER_KEYS@\"]",
 		"@GOOD_BUILD@", "builds/@GOOD@", "@CANDIDATE_BUILD@", "builds/@CANDIDATE@",
 		"parameter = 10 }", "parameter = 10 }\nfasta = { parameter = 1 }").Replace(stepText)
 	ask := func(template string) ran {
-		must.Do(t, os.WriteFile(filepath.Join(dir, "again.toml"), []byte(template), 0o644))
+		must.Write(t, filepath.Join(dir, "again.toml"), template)
 		return krunctl(t, "history", "--format", "json", "--confirm", filepath.Join(dir, "again.toml"),
 			values)
 	}
@@ -183,7 +175,7 @@ func TestHistoryConfirm(t *testing.T) {
 	must.Be(t, fileName("release-2026-10", "release-2026-11") !=
 		fileName("release-2026-27", "release-2026-28"), "two pairs have one file")
 	v.Versions[11].Revision = "r11\"\n[hooks]\nbefore = [[\"/bin/true\", ''']]#"
-	must.Do(t, os.WriteFile(values, must.Get(json.Marshal(v))(t), 0o644))
+	must.Write(t, values, string(must.Get(json.Marshal(v))(t)))
 	got = ask(text)
 	must.Be(t, got.code == exitUsage && strings.Contains(got.stderr, "cannot be written"), got.stderr)
 }

@@ -16,7 +16,7 @@ import (
 // TestTimeExamples: the examples of the help text are understood.
 func TestTimeExamples(t *testing.T) {
 	t.Chdir(t.TempDir())
-	must.Do(t, os.WriteFile("bench.py", []byte("def run_iter(n): pass\n"), 0o644))
+	must.Write(t, "bench.py", "def run_iter(n): pass\n")
 	_, text, _ := strings.Cut(string(must.Get(helpTexts.ReadFile("help/time.txt"))(t)), "EXAMPLES\n")
 	n := 0
 	for line := range strings.Lines(text) {
@@ -39,8 +39,8 @@ func TestTimeExamples(t *testing.T) {
 // TestTimeRefuses: what cannot work is refused before anything is measured, and nothing is changed.
 func TestTimeRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
-	must.Do(t, os.WriteFile("plain.py", []byte("print(1)\n"), 0o644))
-	must.Do(t, os.WriteFile("old.json", []byte("kept"), 0o644))
+	must.Write(t, "plain.py", "print(1)\n")
+	must.Write(t, "old.json", "kept")
 	must.Do(t, syscall.Mkfifo("fifo", 0o644))
 	for _, test := range []struct {
 		args []string

@@ -2,11 +2,9 @@ package summary_test
 
 import (
 	"math"
-	"reflect"
 	"testing"
 	"time"
 
-	"krund/internal/experiment/config"
 	"krund/internal/experiment/key"
 	"krund/internal/reading/summary"
 	"krund/rig/must"
@@ -42,11 +40,10 @@ func TestEstimate(t *testing.T) {
 				sample(2, a, time.Hour, 4*time.Second)},
 			want: 5*10*time.Second + 2*3*time.Second, known: true, unknown: 1, between: 10 * time.Second,
 		},
-		"all measured, and what is between": {
+		"all measured, in any order, and what is between": {
 			left: left, started: true, samples: []summary.Sample{
-				sample(0, a, 0, 5*time.Second), sample(1, b, 25*time.Second, 7*time.Second),
-				sample(2, a, 52*time.Second, 5*time.Second),
-				sample(3, b, 77*time.Second, 7*time.Second),
+				sample(2, a, 52*time.Second, 5*time.Second), sample(0, a, 0, 5*time.Second),
+				sample(3, b, 77*time.Second, 7*time.Second), sample(1, b, 25*time.Second, 7*time.Second),
 			},
 			want: 5*20*time.Second + 2*5*time.Second + 3*7*time.Second, known: true,
 			between: 20 * time.Second,
@@ -86,24 +83,5 @@ func TestEstimate(t *testing.T) {
 				c.unknown, c.between)
 			must.Equal(t, got.Known, (c.known && c.unknown == 0), "Known is")
 		})
-	}
-}
-
-func TestTheOrderOfSamplesDoesNotMatter(t *testing.T) {
-	samples := []summary.Sample{sample(2, a, 52*time.Second, 5*time.Second), sample(0, a, 0, 5*time.Second),
-		sample(1, b, 25*time.Second, 7*time.Second)}
-	left := []summary.Remaining{{Key: a, Count: 4}}
-	first := summary.Estimate(left, samples, summary.Waits{}, true)
-	samples[0], samples[2] = samples[2], samples[0]
-	second := summary.Estimate(left, samples, summary.Waits{}, true)
-	must.Be(t, reflect.DeepEqual(first, second), first, "and", second)
-}
-
-func TestWaitsOf(t *testing.T) {
-	c := &config.Config{Wait: config.Wait{Startup: 3 * time.Minute, Sync: 30 * time.Second},
-		Temperature: config.TemperatureGate{BaseWait: time.Minute}}
-	if got, want := summary.WaitsOf(c), (summary.Waits{Each: 210 * time.Second,
-		Once: time.Minute}); got != want {
-		t.Errorf("%v, want %v", got, want)
 	}
 }

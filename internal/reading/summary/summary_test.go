@@ -57,17 +57,6 @@ func TestNothingIsNotZero(t *testing.T) {
 	}
 }
 
-func TestTheMeanKeepsItsDigits(t *testing.T) {
-	var c summary.Collector
-	wall := []int64{1 << 60}
-	for range 1024 {
-		wall = append(wall, 1)
-	}
-	wall = append(wall, -1<<60, 3)
-	c.Add(record(results.Completed, 0, 0, 0, wall...), true)
-	must.Equal(t, c.Rows()[0].Wall.Mean, 1, "mean", "want 1")
-}
-
 // TestWorst: of the executions that count, each figure's own worst; a record that does not know it
 // says nothing.
 func TestWorst(t *testing.T) {
