@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"image/color"
 	"image/draw"
 	"image/png"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,44 +157,8 @@ func write(t *testing.T, file string, four []image.Image) {
 		draw.Draw(sheet, one.Bounds().Add(at), one, image.Point{}, draw.Src)
 	}
 	var b bytes.Buffer
-	must.Do(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, few(sheet)))
+	must.Do(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, sheet))
 	must.Do(t, os.WriteFile(file, b.Bytes(), 0o644))
-}
-
-// few returns a picture with 256 colors: the most frequent ones of 32 levels each. It has a third
-// of the bytes.
-func few(full *image.RGBA) *image.Paletted {
-	level := func(x, y int) [3]uint8 {
-		c := full.RGBAAt(x, y)
-		return [3]uint8{c.R >> 3, c.G >> 3, c.B >> 3}
-	}
-	counts, first := map[[3]uint8]int{}, map[[3]uint8]color.Color{}
-	for y := range full.Rect.Max.Y {
-		for x := range full.Rect.Max.X {
-			if l := level(x, y); counts[l] == 0 {
-				first[l] = full.At(x, y)
-			}
-			counts[level(x, y)]++
-		}
-	}
-	often := slices.SortedFunc(maps.Keys(counts), func(a, b [3]uint8) int {
-		return cmp.Or(counts[b]-counts[a], slices.Compare(a[:], b[:]))
-	})
-	var colors color.Palette
-	for _, l := range often[:min(len(often), 256)] {
-		colors = append(colors, first[l])
-	}
-	nearest := map[[3]uint8]uint8{}
-	for l, c := range first {
-		nearest[l] = uint8(colors.Index(c))
-	}
-	small := image.NewPaletted(full.Rect, colors)
-	for y := range full.Rect.Max.Y {
-		for x := range full.Rect.Max.X {
-			small.SetColorIndex(x, y, nearest[level(x, y)])
-		}
-	}
-	return small
 }
 
 // accessibility returns the script of axe-core, which npm fetches once; "" where npm cannot.

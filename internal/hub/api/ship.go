@@ -240,17 +240,23 @@ func copyEntry(w io.Writer, e Entry, open func(Entry) (io.ReadCloser, error)) er
 	return err
 }
 
-// ReadShip reads the first line of a shipment. The contents follow in the reader.
-func ReadShip(r *bufio.Reader) (Ship, error) {
-	line, err := ReadHead(r)
-	if err != nil {
-		return Ship{}, err
+// ReadHead reads the first line of a shipment: at most MaxJSON bytes. The contents follow in the
+// reader.
+func ReadHead(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > MaxJSON:
+			return nil, fmt.Errorf("the first line is longer than %d bytes", MaxJSON)
+		case err == nil:
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, fmt.Errorf("the first line is incomplete: %w", err)
+		}
 	}
-	return ParseShip(line)
 }
-
-// ReadHead reads the first line of a shipment: at most MaxJSON bytes.
-func ReadHead(r *bufio.Reader) ([]byte, error) { return readLine(r, MaxJSON) }
 
 // ParseShip parses the first line of a shipment, which is hostile until it is checked: each entry
 // has a valid hash, size and name, and every list and text is bounded. While it is parsed, it may
@@ -262,22 +268,6 @@ func ParseShip(line []byte) (Ship, error) {
 	}
 	s.cut()
 	return s, s.Check()
-}
-
-func readLine(r *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		switch {
-		case len(line) > limit:
-			return nil, fmt.Errorf("the first line is longer than %d bytes", limit)
-		case err == nil:
-			return line, nil
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, fmt.Errorf("the first line is incomplete: %w", err)
-		}
-	}
 }
 
 // cut bounds what a machine says for people. It does not refuse that: a machine with many problems

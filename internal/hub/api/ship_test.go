@@ -40,7 +40,7 @@ func TestTextsAreBounded(t *testing.T) {
 	var b bytes.Buffer
 	err := api.WriteShip(&b, s, func(api.Entry) (io.ReadCloser, error) { return nil, nil })
 	must.Need(t, err == nil && b.Len() <= api.MaxJSON, b.Len(), "bytes", err)
-	got := must.Get(api.ReadShip(bufio.NewReader(&b)))(t)
+	got := must.Get(readShip(bufio.NewReader(&b)))(t)
 	p := got.Experiment.Progress
 	if n := len(got.Status.Warnings); n != api.MaxWarnings || got.Status.Warnings[n-1] != "and 981 more" {
 		t.Errorf("%d warnings, %q", n, got.Status.Warnings)
@@ -62,7 +62,7 @@ func FuzzReadShip(f *testing.F) {
 	f.Add([]byte(`{"experiment":{"name":"x","config_hash":"` + strings.Repeat("a", 64) + `","seed":"1"},` +
 		`"entries":[{"slot":1,"attempt":1,"hash":"` + strings.Repeat("0", 64) + `","size":0}]}` + "\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := api.ReadShip(bufio.NewReader(bytes.NewReader(body)))
+		s, err := readShip(bufio.NewReader(bytes.NewReader(body)))
 		if err != nil {
 			return
 		}
@@ -72,7 +72,7 @@ func FuzzReadShip(f *testing.F) {
 		s.Entries = nil
 		var again bytes.Buffer
 		must.Do(t, api.WriteShip(&again, s, empty))
-		_, err = api.ReadShip(bufio.NewReader(&again))
+		_, err = readShip(bufio.NewReader(&again))
 		must.Be(t, err == nil || again.Len() > api.MaxJSON, again.Bytes(), err)
 	})
 }
@@ -97,7 +97,16 @@ func TestReadShipLimits(t *testing.T) {
 		"too much in all": head + strings.Repeat(`{"attempt":1,"hash":"`+hash+`","size":200000000},`, 1) +
 			`{"attempt":1,"hash":"` + hash + `","size":200000000}]}` + "\n",
 	} {
-		s, err := api.ReadShip(bufio.NewReader(strings.NewReader(body)))
+		s, err := readShip(bufio.NewReader(strings.NewReader(body)))
 		must.Be(t, err != nil, name, "accepted", len(s.Entries), "entries")
 	}
+}
+
+// readShip reads and parses the first line of a shipment.
+func readShip(r *bufio.Reader) (api.Ship, error) {
+	line, err := api.ReadHead(r)
+	if err != nil {
+		return api.Ship{}, err
+	}
+	return api.ParseShip(line)
 }

@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"krund/internal/hub/access"
@@ -22,10 +21,7 @@ import (
 	"krund/internal/report"
 )
 
-const (
-	mostListed = 200 // experiments on a page
-	mostSlots  = api.MaxFlags
-)
+const mostListed = 200 // experiments on a page
 
 func experimentLink(id, name string) Link { return Link{name, "/experiments/" + url.PathEscape(id)} }
 
@@ -83,7 +79,7 @@ const stripRects = 20 * stripWidth
 // newShare is a share with its strip, of at most width parts. p is what detailed returns for it.
 func newShare(v database.ShareView, p api.Progress, width int) ShareRow {
 	share := ShareRow{Machine: machineLink(v.Host), State: stateOf(v.State)}
-	share.draw(slots(p), width)
+	share.draw(p.Flags[:min(len(p.Flags), api.MaxFlags)], width)
 	if v.State == database.Running {
 		share.Left = time.Duration(p.Seconds) * time.Second
 	}
@@ -102,21 +98,6 @@ func detailed(v database.ShareView) api.Progress {
 		p.Flags, p.Failures = d.Flags, d.Failures
 	}
 	return p
-}
-
-// slots returns the flags of the slots. From a machine that does not send them they are made of the
-// counts, so that the lengths are right.
-func slots(p api.Progress) string {
-	if p.Flags != "" {
-		return p.Flags[:min(len(p.Flags), mostSlots)]
-	}
-	total := p.Completed + p.Failed + p.Skipped + p.Left
-	if total == 0 || total > mostSlots {
-		return ""
-	}
-	running := min(len(p.Running), 1, p.Left)
-	return strings.Repeat("C", p.Completed) + strings.Repeat("E", p.Failed) + strings.Repeat("S", p.Skipped) +
-		strings.Repeat("R", running) + strings.Repeat("O", p.Left-running)
 }
 
 func (p *Pages) queue(r *http.Request, f Frame) (any, error) {

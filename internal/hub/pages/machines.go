@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -174,34 +173,13 @@ func (p *Pages) machine(r *http.Request, f Frame) (any, error) {
 	return page, err
 }
 
-// facts lists the values of a JSON object; those of objects in it with their path. It keeps the
-// order of the names.
-func facts(text string) []Fact {
+// facts lists what a machine says of itself, by name.
+func facts(text string) (list []Fact) {
 	const most = 500
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	var all any
-	if d.Decode(&all) != nil {
-		return nil
+	var all map[string]any
+	_ = json.Unmarshal([]byte(text), &all) // what cannot be read is empty
+	for _, name := range slices.Sorted(maps.Keys(all))[:min(len(all), most)] {
+		list = append(list, Fact{name, fmt.Sprint(all[name])})
 	}
-	var list []Fact
-	var add func(name string, value any)
-	add = func(name string, value any) {
-		object, ok := value.(map[string]any)
-		switch {
-		case len(list) >= most || value == nil:
-		case ok:
-			for _, key := range slices.Sorted(maps.Keys(object)) {
-				path := key
-				if name != "" {
-					path = name + "." + key
-				}
-				add(path, object[key])
-			}
-		case name != "":
-			list = append(list, Fact{name, fmt.Sprint(value)})
-		}
-	}
-	add("", all)
 	return list
 }

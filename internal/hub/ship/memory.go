@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,29 +87,15 @@ func (m *Memory) Has(n results.Name) bool {
 	return false
 }
 
-// Add notes that the hub has a record.
+// Add notes that the hub has a record. Adjacent ranges are joined: the file stays small however
+// many records there are.
 func (m *Memory) Add(n results.Name) {
 	if m.Has(n) {
 		return
 	}
-	for i, r := range m.Received {
-		if r.Attempt == n.Attempt && r.To == n.Slot-1 {
-			m.Received[i].To = n.Slot
-			m.join()
-			return
-		}
-	}
 	m.Received = append(m.Received, Range{n.Attempt, n.Slot, n.Slot})
-	m.join()
-}
-
-// join joins adjacent ranges: the file stays small however many records there are.
-func (m *Memory) join() {
 	slices.SortFunc(m.Received, func(a, b Range) int {
-		if a.Attempt != b.Attempt {
-			return a.Attempt - b.Attempt
-		}
-		return a.From - b.From
+		return cmp.Or(a.Attempt-b.Attempt, a.From-b.From)
 	})
 	joined := m.Received[:0]
 	for _, r := range m.Received {
