@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -33,33 +34,9 @@ const (
 )
 
 // nightText is the configuration of a night, for two revisions.
-const nightText = `[experiment]
-description = "A simulated night of the revisions %[1]s and %[2]s"
-executions = 12
-reboot = "none"
-account = "caller"
-benchmarks = "benchmarks"
-
-[arms.%[1]s]
-revision = "%[1]s"
-
-[arms.%[2]s]
-revision = "%[2]s"
-
-[vms.Python]
-runner = "python"
-path = "python3"
-variants = ["default"]
-
-[variants.default]
-entry = "bench.py"
-
-[benchmarks]
-json = { parameter = 1 }
-queens = { parameter = 1 }
-regex = { parameter = 1 }
-sort = { parameter = 1 }
-`
+//
+//go:embed night.toml
+var nightText string
 
 // submitNights puts the nights into the queue of a pool, each to be shared by all machines. dir is
 // a temporary directory.

@@ -3,11 +3,11 @@
 package dbtest
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/user"
@@ -17,7 +17,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 )
@@ -76,16 +75,17 @@ var (
 	postgres = sync.OnceValues(startPostgres)
 )
 
-// postgresScript makes a cluster in the working directory and runs its server until standard input
-// ends. That happens when the test binary ends, however it does. A crash of the machine may damage
-// the cluster, which is of no use afterwards.
+// postgresScript makes a cluster in the working directory, says "ready" when its server answers,
+// and runs it until standard input ends. That happens when the test binary ends, however it does. A
+// crash of the machine may damage the cluster, which is of no use afterwards.
 const postgresScript = `set -e
-"$0/initdb" -D data -U krunhub -A trust -E UTF8 --no-locale --no-sync >initdb.out 2>&1
-"$0/postgres" -D data -k "$PWD" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-	-c synchronous_commit=off -c shared_buffers=32MB -c max_connections=200 >log 2>&1 </dev/null &
+exec 2>>out
+"$0/initdb" -D data -U krunhub -A trust -E UTF8 --no-locale --no-sync >>out
+"$0/pg_ctl" -D data -w -t 300 -l out -o "-k '$PWD' -c listen_addresses= -c fsync=off \
+	-c full_page_writes=off -c synchronous_commit=off -c shared_buffers=32MB -c max_connections=200" start >>out
+echo ready
 cat >/dev/null
-kill -QUIT $!
-wait $! || true
+"$0/pg_ctl" -D data -m immediate stop >>out || true
 rm -rf "$PWD"`
 
 func startPostgres() (string, error) {
@@ -112,43 +112,22 @@ func startPostgres() (string, error) {
 		as := syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &as}
 	}
-	stdin, err := c.StdinPipe()
+	out, err := c.StdoutPipe()
+	if err == nil {
+		_, err = c.StdinPipe() // it ends with this process
+	}
 	if err == nil {
 		err = c.Start()
 	}
 	if err != nil {
 		return "", fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	return dir, answers(dir, stdin, ended)
-}
-
-// answers waits until the server answers.
-func answers(dir string, stdin io.Closer, ended <-chan error) error {
-	db, err := sql.Open("pgx", location(dir, "postgres"))
-	if err != nil {
-		return err
+	if said, _ := bufio.NewReader(out).ReadString('\n'); said != "ready\n" {
+		text, _ := os.ReadFile(filepath.Join(dir, "out"))
+		return "", fmt.Errorf("PostgreSQL ended: %w\n%s", c.Wait(), text)
 	}
-	defer db.Close() //nolint:errcheck // it is not used again
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	patience := time.NewTimer(5 * time.Minute)
-	defer patience.Stop()
-	for {
-		select {
-		case <-tick.C:
-			if db.Ping() == nil {
-				return nil
-			}
-		case err = <-ended:
-			text, _ := os.ReadFile(filepath.Join(dir, "initdb.out"))
-			return fmt.Errorf("PostgreSQL ended: %w\n%s", err, text)
-		case <-patience.C:
-			text, _ := os.ReadFile(filepath.Join(dir, "log"))
-			return errors.Join(fmt.Errorf("PostgreSQL does not answer\n%s", text), stdin.Close())
-		}
-	}
+	go func() { _ = c.Wait() }() // keeps the pipe open
+	return dir, nil
 }
 
 // postgresPrograms returns the directory of PostgreSQL's programs. Debian has them outside of the

@@ -1,6 +1,7 @@
 package watchtest
 
 import (
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,11 @@ import (
 
 	"krund/rig/must"
 )
+
+// experiment compares two builds.
+//
+//go:embed vm.toml
+var experiment string
 
 // Repo is a git repository with a program that is built by copying it, and experiments that compare
 // two of its revisions: each one with the last, and those of an event again.
@@ -26,32 +32,8 @@ func NewRepo(t testing.TB) Repo {
 	must.Do(t, os.MkdirAll(filepath.Dir(r.Experiment), 0o755))
 	must.Do(t, os.WriteFile(r.Build, []byte("#!/bin/sh\nset -e\ngit -C \"$1\" archive \"$2\" > \"$3.tar\"\n"+
 		"tar -x -f \"$3.tar\" -C \"$3\"\nrm \"$3.tar\"\ntest ! -e \"$3/broken\"\n"), 0o755))
-	const text = `[experiment]
-executions = 12
-reboot = "none"
-account = "caller"
-benchmarks = "builds/base"
-
-[arms.base]
-revision = "{base}"
-
-[arms.new]
-benchmarks = "builds/new"
-revision = "{new}"
-
-[vms.Python]
-runner = "python"
-path = "python3"
-variants = ["default"]
-
-[variants.default]
-entry = "bench.py"
-
-[benchmarks]
-json = { parameter = 1 }
-`
-	must.Do(t, os.WriteFile(r.Experiment, []byte(text), 0o644))
-	must.Do(t, os.WriteFile(r.Again, []byte(text+"\n[arms.again]\nnull = true\n"), 0o644))
+	must.Do(t, os.WriteFile(r.Experiment, []byte(experiment), 0o644))
+	must.Do(t, os.WriteFile(r.Again, []byte(experiment+"\n[arms.again]\nnull = true\n"), 0o644))
 	r.git(t, "init", "--quiet", "--initial-branch=main", r.Dir)
 	return r
 }
