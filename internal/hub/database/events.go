@@ -97,12 +97,12 @@ type EventFilter struct {
 // Events returns at most limit events, after skip, the newest first. Those that the values do not
 // show any more are left out unless a user has changed them.
 func (db *DB) Events(ctx context.Context, f EventFilter, skip, limit int) ([]Event, error) {
-	return list[Event](ctx, db.Read, db.cast(selectEvents(`'[]'`)+`
+	return list[Event](ctx, db.Read, selectEvents(`'[]'`)+`
 		WHERE (e.present = 1 OR e.state <> 'new' OR e.note <> '') AND ($1 = '' OR e.name = $1)
 		AND ($2 = '' OR e.machine = $2) AND ($3 = '' OR e.verdict = $3) AND ($4 = '' OR e.state = $4)
 		AND ($5 = '' OR e.experiment = $5)
-		AND ($6::BIGINT = 0 OR e.present = 1 AND e.muted <= $7 AND e.state IN `+openStates+`)
-		ORDER BY e.created DESC, e.id LIMIT $8 OFFSET $9`),
+		AND (CAST($6 AS BIGINT) = 0 OR e.present = 1 AND e.muted <= $7 AND e.state IN `+openStates+`)
+		ORDER BY e.created DESC, e.id LIMIT $8 OFFSET $9`,
 		f.Name, f.Machine, f.Verdict, f.State, f.Experiment, f.Open, db.now(), limit, skip)
 }
 

@@ -178,21 +178,15 @@ type Used struct {
 
 // Used returns the machine time since a time, of experiments that were submitted. tx may be nil.
 func (db *DB) Used(ctx context.Context, tx *sql.Tx, since time.Time) (all []Used, err error) {
-	type used struct {
-		Owner, Series string
-		Us            int64
-	}
-	var from querier = db.Read
-	if tx != nil {
-		from = tx
-	}
-	return all, each(ctx, from, func(u used) {
-		all = append(all, Used{u.Owner, u.Series, time.Duration(max(u.Us, 0)) * time.Microsecond})
-	}, db.cast(`SELECT x.owner, `+seriesOf+`, CAST(SUM(
-			(CASE s.state WHEN 'running' THEN $2::BIGINT ELSE s.updated END)
-			- (CASE WHEN s.created > $1 THEN s.created ELSE $1::BIGINT END)) AS BIGINT)
+	all, err = list[Used](ctx, db.in(tx), `SELECT x.owner, `+seriesOf+`, CAST(SUM(
+			(CASE s.state WHEN 'running' THEN CAST($2 AS BIGINT) ELSE s.updated END)
+			- (CASE WHEN s.created > $1 THEN s.created ELSE CAST($1 AS BIGINT) END)) AS BIGINT)
 		FROM shares s JOIN experiments x ON x.id = s.experiment WHERE (s.updated > $1 OR s.state = 'running')
-			AND x.bundle <> '' GROUP BY x.owner, x.project, x.name`), since, db.now())
+			AND x.bundle <> '' GROUP BY x.owner, x.project, x.name`, since, db.now())
+	for i := range all {
+		all[i].Time = max(all[i].Time, 0) * time.Microsecond
+	}
+	return all, err
 }
 
 // Lock returns an experiment with its shares, and keeps others from changing them until the

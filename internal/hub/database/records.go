@@ -260,11 +260,9 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 		return x, 0, err
 	}
 	_, err = run(ctx, tx, "delete experiment "+id,
-		do(db.cast(`INSERT INTO garbage (name, since) SELECT DISTINCT blob, $2::BIGINT FROM records r
-			WHERE experiment = $1
+		garbage(`DISTINCT blob, CAST($2 AS BIGINT) FROM records r WHERE experiment = $1
 			AND NOT EXISTS (SELECT 1 FROM records o WHERE o.blob = r.blob AND o.experiment <> $1)
-			AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = r.blob)
-			ON CONFLICT (name) DO UPDATE SET since = excluded.since`), id, db.now()),
+			AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = r.blob)`, id, db.now()),
 		put("garbage", "name", "name, since", "since", tables(x), db.now()),
 		do(`DELETE FROM records WHERE experiment = $1`, id),
 		do(deleteUnreferenced),
@@ -272,14 +270,20 @@ func (db *DB) DeleteExperiment(ctx context.Context, tx *sql.Tx, id string, table
 		do(`DELETE FROM points WHERE experiment = $1`, id),
 		do(`DELETE FROM reduced WHERE experiment = $1`, id),
 		do(`DELETE FROM alerts WHERE experiment = $1`, id),
-		do(db.cast(`INSERT INTO deleted (experiment, machine, at) SELECT experiment, machine, $2::BIGINT
-			FROM shares WHERE experiment = $1 ON CONFLICT (experiment, machine) DO NOTHING`), id, db.now()),
+		do(`INSERT INTO deleted (experiment, machine, at) SELECT experiment, machine, CAST($2 AS BIGINT)
+			FROM shares WHERE experiment = $1 ON CONFLICT (experiment, machine) DO NOTHING`, id, db.now()),
 		do(`DELETE FROM shares WHERE experiment = $1`, id),
 		do(`DELETE FROM experiments WHERE id = $1`, id))
 	if err == nil {
 		err = db.Touch(ctx, tx, x.Series())
 	}
 	return x, records, err
+}
+
+// garbage adds what a query finds to the garbage: names, and since when.
+func garbage(query string, args ...any) statement {
+	return do(`INSERT INTO garbage (name, since) SELECT `+query+`
+		ON CONFLICT (name) DO UPDATE SET since = excluded.since`, args...)
 }
 
 // deleteUnreferenced removes the rows of blobs that are garbage. References are keys of other
@@ -289,21 +293,12 @@ const deleteUnreferenced = `DELETE FROM blobs WHERE hash IN (SELECT name FROM ga
 	AND NOT EXISTS (SELECT 1 FROM bundles b WHERE b.hash = blobs.hash)
 	AND NOT EXISTS (SELECT 1 FROM artifacts a WHERE a.hash = blobs.hash)`
 
-// cast removes the types of parameters, which only PostgreSQL needs and knows.
-func (db *DB) cast(text string) string {
-	if db.Dialect == SQLite {
-		return strings.ReplaceAll(text, "::BIGINT", "")
-	}
-	return text
-}
-
 // DeleteBundles removes the bundles that were sent before a time and that no experiment has.
 func (db *DB) DeleteBundles(ctx context.Context, before time.Time) error {
 	const unused = `created < $1 AND NOT EXISTS (SELECT 1 FROM experiments x WHERE x.bundle = bundles.hash)`
 	return db.Update(ctx, func(tx *sql.Tx) error {
 		_, err := run(ctx, tx, "remove bundles",
-			do(db.cast(`INSERT INTO garbage (name, since) SELECT hash, $2::BIGINT FROM bundles WHERE `+unused+`
-				ON CONFLICT (name) DO UPDATE SET since = excluded.since`), before, db.now()),
+			garbage(`hash, CAST($2 AS BIGINT) FROM bundles WHERE `+unused, before, db.now()),
 			do(`DELETE FROM bundles WHERE `+unused, before),
 			do(deleteUnreferenced),
 			do(`DELETE FROM sent WHERE day < $1`, stamp(before)/(24*time.Hour).Microseconds()))

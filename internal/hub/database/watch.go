@@ -142,8 +142,7 @@ func (db *DB) PutArtifact(ctx context.Context, schedule, revision, hash string, 
 		_, err := run(ctx, tx, "store what was built of "+revision,
 			insert("artifacts", "schedule, revision, hash, created, used", schedule, revision, hash, now,
 				now),
-			do(db.cast(`INSERT INTO garbage (name, since) SELECT DISTINCT hash, $3::BIGINT FROM artifacts
-				WHERE `+old+` ON CONFLICT (name) DO UPDATE SET since = excluded.since`), schedule, keep, now),
+			garbage(`DISTINCT hash, CAST($3 AS BIGINT) FROM artifacts WHERE `+old, schedule, keep, now),
 			do(`DELETE FROM artifacts WHERE `+old, schedule, keep),
 			do(deleteUnreferenced))
 		return err
