@@ -261,12 +261,6 @@ func (m *machine) execute(ctx context.Context, next api.Next) error {
 	results := filepath.Join(dir, next.Name+".krun")
 	c := exec.CommandContext(ctx, filepath.Join(m.bin, "krund"), "run", "--directory", results, file)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	log, err := os.Create(filepath.Join(dir, "krund.log"))
-	if err != nil {
-		return err
-	}
-	defer log.Close() //nolint:errcheck // it is for people
-	c.Stdout, c.Stderr = log, log
 	if err := c.Start(); err != nil {
 		return err
 	}
@@ -306,9 +300,9 @@ func (m *machine) ship(ctx context.Context, results, id, host string) error {
 	if err != nil {
 		return err
 	}
-	memory := ship.Memory{Format: 1, Hub: m.client.URL, Experiment: id, Given: true,
-		Files: map[string]string{}}
 	if _, err := os.Stat(f.Hub()); errors.Is(err, os.ErrNotExist) {
+		memory := ship.Memory{Format: 1, Hub: m.client.URL, Experiment: id, Given: true,
+			Files: map[string]string{}}
 		if err := memory.Store(durable.OS(), f.Hub()); err != nil {
 			return err
 		}

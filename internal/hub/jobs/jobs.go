@@ -118,29 +118,27 @@ func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error { return 
 // Timeout implements river.Worker.
 func (w *worker[T]) Timeout(*river.Job[T]) time.Duration { return w.timeout }
 
-// insertJob inserts a job while another one runs.
+// insertJob inserts a job that restarts or notifies, while another one runs.
 func insertJob(ctx context.Context, tx *sql.Tx, args river.JobArgs) error {
-	_, err := river.ClientFromContext[*sql.Tx](ctx).InsertTx(ctx, tx, args, nil)
+	const attempts = 3 // the next deadline of the machine follows in any case
+	_, err := river.ClientFromContext[*sql.Tx](ctx).InsertTx(ctx, tx, args,
+		&river.InsertOpts{MaxAttempts: attempts})
 	return err
 }
 
-// underWay are the states of a job that has not ended.
-var underWay = []rivertype.JobState{rivertype.JobStateAvailable, rivertype.JobStatePending,
-	rivertype.JobStateRetryable, rivertype.JobStateRunning, rivertype.JobStateScheduled}
-
-// periodic is when jobs run that nothing else inserts.
+// periodic is when jobs run that nothing else inserts. Those that take long are not inserted while
+// one of them has not ended.
 func periodic() []*river.PeriodicJob {
-	return []*river.PeriodicJob{
-		river.NewPeriodicJob(river.PeriodicInterval(lookEvery), func() (river.JobArgs, *river.InsertOpts) {
-			return overdueArgs{}, nil
-		}, &river.PeriodicJobOpts{RunOnStart: true}),
-		river.NewPeriodicJob(river.PeriodicInterval(reduceEvery), func() (river.JobArgs, *river.InsertOpts) {
-			return historyArgs{}, &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByState: underWay}}
-		}, &river.PeriodicJobOpts{RunOnStart: true}),
-		river.NewPeriodicJob(river.PeriodicInterval(time.Hour), func() (river.JobArgs, *river.InsertOpts) {
-			return cleanArgs{}, nil
-		}, &river.PeriodicJobOpts{RunOnStart: true}),
+	alone := &river.InsertOpts{UniqueOpts: river.UniqueOpts{ByState: []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRetryable,
+		rivertype.JobStateRunning, rivertype.JobStateScheduled}}}
+	every := func(d time.Duration, args river.JobArgs, opts *river.InsertOpts) *river.PeriodicJob {
+		return river.NewPeriodicJob(river.PeriodicInterval(d),
+			func() (river.JobArgs, *river.InsertOpts) { return args, opts },
+			&river.PeriodicJobOpts{RunOnStart: true})
 	}
+	return []*river.PeriodicJob{every(lookEvery, overdueArgs{}, nil),
+		every(reduceEvery, historyArgs{}, alone), every(time.Hour, cleanArgs{}, alone)}
 }
 
 // Start starts the workers.
@@ -241,11 +239,6 @@ type cleanArgs struct{}
 
 // Kind implements river.JobArgs.
 func (cleanArgs) Kind() string { return "clean" }
-
-// InsertOpts implements river.JobArgsWithInsertOpts.
-func (cleanArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{UniqueOpts: river.UniqueOpts{ByState: underWay}}
-}
 
 func (w *workers) clean(ctx context.Context, _ cleanArgs) error {
 	c := w.config

@@ -160,10 +160,6 @@ func (w *workers) overdue(ctx context.Context, _ overdueArgs) error {
 	return q.look(ctx, w.config, insertJob)
 }
 
-// attempts is how often a command or a notification is tried. The next deadline of the machine
-// follows in any case.
-const attempts = 3
-
 // powerArgs restarts a machine by its power.
 type powerArgs struct {
 	Machine string `json:"machine"`
@@ -171,9 +167,6 @@ type powerArgs struct {
 
 // Kind implements river.JobArgs.
 func (powerArgs) Kind() string { return "power" }
-
-// InsertOpts implements river.JobArgsWithInsertOpts.
-func (powerArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: attempts} }
 
 func (w *workers) power(ctx context.Context, a powerArgs) error {
 	p, ok := w.config.power(a.Machine)
@@ -208,9 +201,6 @@ type noticeArgs struct {
 
 // Kind implements river.JobArgs.
 func (noticeArgs) Kind() string { return "notice" }
-
-// InsertOpts implements river.JobArgsWithInsertOpts.
-func (noticeArgs) InsertOpts() river.InsertOpts { return river.InsertOpts{MaxAttempts: attempts} }
 
 func (w *workers) notice(ctx context.Context, a noticeArgs) error {
 	w.log.Warn(a.Subject, "machine", a.Machine, "experiment", a.Experiment)

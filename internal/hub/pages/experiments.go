@@ -106,22 +106,29 @@ func (p *Pages) queue(r *http.Request, f Frame) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := p.db.Counts(r.Context())
+	count, err := p.count(r)
 	if err != nil {
 		return nil, err
 	}
-	more := -skipped(r) - len(list)
-	for _, c := range counts {
-		if c.Kind == "experiment" && (c.State == database.Queued || c.State == database.Running) {
-			more += int(c.N)
-		}
-	}
+	more := count[database.Queued] + count[database.Running] - skipped(r) - len(list)
 	jobs, err := p.jobs(r, list)
 	if err != nil {
 		return nil, err
 	}
 	busy, err := p.busy(r)
 	return Queue{f, jobs, max(more, 0), nextPart(r, len(list), mostListed), busy}, err
+}
+
+// count returns how many experiments there are in each state.
+func (p *Pages) count(r *http.Request) (map[string]int, error) {
+	rows, err := p.db.Counts(r.Context())
+	count := map[string]int{}
+	for _, c := range rows {
+		if c.Kind == "experiment" {
+			count[c.State] = int(c.N)
+		}
+	}
+	return count, err
 }
 
 // busy returns machines that run something else than what who asks sees.

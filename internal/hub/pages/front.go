@@ -137,19 +137,11 @@ func (p *Pages) incomplete(r *http.Request, page *Front) error {
 
 // answer is the page in a sentence; counts are of the open events.
 func (p *Pages) answer(r *http.Request, page *Front, counts []database.Count) (string, error) {
-	states, err := p.db.Counts(r.Context())
+	count, err := p.count(r)
 	if err != nil {
 		return "", err
 	}
-	running := 0
-	for _, c := range states {
-		switch {
-		case c.Kind == "experiment" && c.State == database.Queued:
-			page.Waiting = int(c.N)
-		case c.Kind == "experiment" && c.State == database.Running:
-			running = int(c.N)
-		}
-	}
+	page.Waiting = count[database.Queued]
 	var changed []string
 	for _, c := range counts {
 		what := map[string]string{"program": "change of a program", "machine": "change of a machine",
@@ -160,13 +152,13 @@ func (p *Pages) answer(r *http.Request, page *Front, counts []database.Count) (s
 	if len(changed) > 0 {
 		text = strings.Join(changed, ", ")
 	}
-	switch running {
+	switch n := count[database.Running]; n {
 	case 0:
 		text += "; nothing runs"
 	case 1:
 		text += "; 1 experiment runs"
 	default:
-		text += fmt.Sprintf("; %d experiments run", running)
+		text += fmt.Sprintf("; %d experiments run", n)
 	}
 	if n := len(page.Alerts) + len(page.Unwell) + len(page.Failed); n > 0 {
 		return text + "; " + display.Count(n, "thing") + " not well", nil
