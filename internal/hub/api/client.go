@@ -188,7 +188,7 @@ func (s Submission) Check() error {
 	switch {
 	case s.ID != "" && !validID(s.ID):
 		return fmt.Errorf("the id %.40q is not %d lower-case letters and digits", s.ID, idLetters)
-	case !validHash(s.Bundle):
+	case !ValidHash(s.Bundle):
 		return fmt.Errorf("bundle %.80q is no SHA-256", s.Bundle)
 	case !ValidMachine(s.Target):
 		return fmt.Errorf("the target %.40q is no name of a machine or a pool", s.Target)

@@ -352,7 +352,7 @@ func (x ShippedExperiment) check() error {
 	if !ValidName(x.Name) {
 		return fmt.Errorf("the experiment's name %.40q is empty, too long, or not printable", x.Name)
 	}
-	if !validHash(x.ConfigHash) {
+	if !ValidHash(x.ConfigHash) {
 		return fmt.Errorf("config_hash %.80q is no SHA-256", x.ConfigHash)
 	}
 	if len(x.ID) > MaxName || len(x.Created) > MaxName || !IsText(x.ID) {
@@ -364,7 +364,7 @@ func (x ShippedExperiment) check() error {
 func (e Entry) check() error {
 	const mostSlots, mostAttempts = 1e10, 999 // as in the schedule
 	switch {
-	case !validHash(e.Hash):
+	case !ValidHash(e.Hash):
 		return fmt.Errorf("%.80q is no SHA-256", e.Hash)
 	case e.Size < 0 || e.Size > MaxBlob:
 		return fmt.Errorf("%d bytes; at most %d are accepted", e.Size, MaxBlob)
@@ -381,7 +381,8 @@ func (e Entry) check() error {
 // IsText reports whether every database stores s: UTF-8 without zero bytes.
 func IsText(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-func validHash(s string) bool {
+// ValidHash reports whether s is a SHA-256: 64 lower-case hexadecimal digits.
+func ValidHash(s string) bool {
 	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 

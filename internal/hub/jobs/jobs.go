@@ -22,6 +22,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/riverqueue/river/rivertype"
 
+	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/store"
 )
@@ -224,7 +225,7 @@ func (r Retention) collect(ctx context.Context) (err error) {
 	for n := 1; n > 0; {
 		var failed error
 		n, failed = r.DB.Collect(ctx, r.DB.Now().Add(-garbageTime), atOnce, func(name string) error {
-			if store.ValidHash(name) {
+			if api.ValidHash(name) {
 				return r.Store.Delete(ctx, name)
 			}
 			return r.Store.DeleteTables(ctx, name)

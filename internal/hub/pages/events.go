@@ -371,9 +371,8 @@ func (p *Pages) again(r *http.Request, tx *sql.Tx) (string, error) {
 	if err := p.db.RoomInQueue(r.Context(), tx, who.Name); err != nil {
 		return "", Refuse(http.StatusConflict, "The queue has no room for you: %v.", err)
 	}
-	id, err := jobs.Queue{DB: p.db}.Submit(r.Context(), tx, database.Experiment{Name: x.Name, Owner: who.Name,
-		Bundle: x.Bundle, Config: x.Config, Priority: x.Priority, Target: x.Target, ToPool: x.ToPool,
-		Parts: x.Parts, Project: x.Project})
+	x.ID, x.Owner = "", who.Name
+	id, err := jobs.Queue{DB: p.db}.Submit(r.Context(), tx, x)
 	if err == nil {
 		err = p.db.AddAct(r.Context(), tx, e.ID, who.Name, "measured again: experiment "+id)
 	}

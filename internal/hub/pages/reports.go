@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +24,7 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/database"
 	"krund/internal/hub/rebuild"
+	"krund/internal/hub/store"
 	"krund/internal/machine/command"
 	"krund/internal/report"
 )
@@ -188,8 +188,7 @@ func (p *Pages) serveReport(w http.ResponseWriter, r *http.Request, file string,
 
 // start returns the job that makes a report, and the directory where it will be.
 func (s *reports) start(want wanted, by string) (*making, string, error) {
-	sum := sha256.Sum256([]byte(want.key + "\n" + display.Version()))
-	key := rebuild.ReportOf(want.experiments, hex.EncodeToString(sum[:]))
+	key := rebuild.ReportOf(want.experiments, store.Hash([]byte(want.key+"\n"+display.Version())))
 	dir := filepath.Join(s.Dir, rebuild.Reports, key)
 	s.mu.Lock()
 	defer s.mu.Unlock()

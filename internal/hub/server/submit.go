@@ -24,7 +24,6 @@ import (
 	"krund/internal/hub/database"
 	"krund/internal/hub/pages"
 	"krund/internal/hub/rebuild"
-	"krund/internal/hub/store"
 )
 
 // bundle stores a bundle after it was checked as a machine will check it.
@@ -50,7 +49,7 @@ const usualBundleBytes = 64 * api.MaxBlob
 
 func (s *Server) acceptBundle(w http.ResponseWriter, r *http.Request, hash string) (
 	m bundle.Manifest, err error) {
-	if !store.ValidHash(hash) { // other names are announced as garbage, too
+	if !api.ValidHash(hash) { // other names are announced as garbage, too
 		return m, refuse(fmt.Errorf("%.80q is no SHA-256; send a bundle under that of its contents", hash))
 	}
 	if r.ContentLength < 0 || r.ContentLength > api.MaxBlob {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"krund/internal/durable"
+	"krund/internal/hub/api"
 )
 
 // Directory keeps blobs in files: DIR/aa/HASH, where aa are the first two digits of HASH. Files
@@ -53,7 +54,7 @@ func (d *Directory) path(hash string) string { return filepath.Join(d.dir, hash[
 
 // Put implements [Store].
 func (d *Directory) Put(ctx context.Context, hash string, size int64, r io.Reader) error {
-	if !ValidHash(hash) {
+	if !api.ValidHash(hash) {
 		return fmt.Errorf("store a blob: %q is no SHA-256: %w", hash, ErrHash)
 	}
 	const ownerReads = 0o600
@@ -91,7 +92,7 @@ func (d *Directory) PutTable(ctx context.Context, name string, size int64, r io.
 
 // Get implements [Store].
 func (d *Directory) Get(_ context.Context, hash string) (io.ReadCloser, error) {
-	if !ValidHash(hash) {
+	if !api.ValidHash(hash) {
 		return nil, fmt.Errorf("%q: %w", hash, ErrMissing)
 	}
 	f, err := d.fsys.OpenFile(d.path(hash), os.O_RDONLY, 0)
@@ -106,7 +107,7 @@ func (d *Directory) Get(_ context.Context, hash string) (io.ReadCloser, error) {
 
 // Delete implements [Store].
 func (d *Directory) Delete(_ context.Context, hash string) error {
-	if !ValidHash(hash) {
+	if !api.ValidHash(hash) {
 		return nil
 	}
 	err := d.fsys.Remove(d.path(hash))

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 
+	"krund/internal/hub/api"
+
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
@@ -58,7 +60,7 @@ func (s *S3) name(hash string) string { return s.prefix + hash[:2] + "/" + hash 
 // Put implements [Store]. The server checks an MD5, so that contents damaged on the way are not
 // stored.
 func (s *S3) Put(ctx context.Context, hash string, size int64, r io.Reader) error {
-	if !ValidHash(hash) {
+	if !api.ValidHash(hash) {
 		return fmt.Errorf("store a blob: %q is no SHA-256: %w", hash, ErrHash)
 	}
 	// The contents are read before they are sent: an object must not appear under a wrong name.
@@ -92,7 +94,7 @@ func (s *S3) PutTable(ctx context.Context, name string, size int64, r io.Reader)
 
 // Get implements [Store].
 func (s *S3) Get(ctx context.Context, hash string) (io.ReadCloser, error) {
-	if !ValidHash(hash) {
+	if !api.ValidHash(hash) {
 		return nil, fmt.Errorf("%q: %w", hash, ErrMissing)
 	}
 	o, err := s.client.GetObject(ctx, s.bucket, s.name(hash), minio.GetObjectOptions{})
@@ -110,7 +112,7 @@ func (s *S3) Get(ctx context.Context, hash string) (io.ReadCloser, error) {
 
 // Delete implements [Store].
 func (s *S3) Delete(ctx context.Context, hash string) error {
-	if !ValidHash(hash) {
+	if !api.ValidHash(hash) {
 		return nil
 	}
 	if err := s.client.RemoveObject(ctx, s.bucket, s.name(hash), minio.RemoveObjectOptions{}); err != nil {

@@ -54,19 +54,6 @@ func Hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ValidHash reports whether s can be the name of a blob: 64 lower-case hexadecimal digits.
-func ValidHash(s string) bool {
-	if len(s) != 2*sha256.Size {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
-
 // checked reads a blob, and replaces the end of file by ErrHash if the contents have another hash.
 type checked struct {
 	from io.ReadCloser
