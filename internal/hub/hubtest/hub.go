@@ -37,6 +37,11 @@ func New(t testing.TB, prepare ...func(*server.Server)) *Hub {
 	return On(t, dbtest.SQLite(t), prepare...)
 }
 
+// OnEach runs a test with a hub on each database system.
+func OnEach(t *testing.T, test func(t *testing.T, h *Hub)) {
+	dbtest.OnEach(t, func(t *testing.T, location string) { test(t, On(t, location)) })
+}
+
 // On returns a hub on a database.
 func On(t testing.TB, location string, prepare ...func(*server.Server)) *Hub {
 	t.Helper()

@@ -25,7 +25,6 @@ import (
 	"krund/internal/hub/access"
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
-	"krund/internal/hub/database/dbtest"
 	"krund/internal/hub/hubtest"
 	"krund/internal/hub/server"
 	"krund/rig/must"
@@ -204,10 +203,9 @@ func TestNameOfToken(t *testing.T) {
 
 // TestSetRole: an admin changes the role of another user, whose tokens follow at once when it is a
 // lesser one. Only the roles of users are accepted, and the last admin stays one.
-func TestSetRole(t *testing.T) { dbtest.OnEach(t, testSetRole) }
+func TestSetRole(t *testing.T) { hubtest.OnEach(t, testSetRole) }
 
-func testSetRole(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testSetRole(t *testing.T, h *hubtest.Hub) {
 	boss, ann := h.Client(t, "boss", access.Admin), h.Client(t, "ann", access.Admin)
 	set := func(c *api.Client, name, role string) int {
 		return hubtest.Status(c.DoJSON(t.Context(), http.MethodPut, api.PathUsers+"/"+name,
@@ -229,10 +227,9 @@ func testSetRole(t *testing.T, at string) {
 
 // TestAdminsAtOnce: of two admins who demote or remove each other at the same moment, one succeeds,
 // whatever else the other one's request had been permitted before. An admin remains.
-func TestAdminsAtOnce(t *testing.T) { dbtest.OnEach(t, testAdminsAtOnce) }
+func TestAdminsAtOnce(t *testing.T) { hubtest.OnEach(t, testAdminsAtOnce) }
 
-func testAdminsAtOnce(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testAdminsAtOnce(t *testing.T, h *hubtest.Hub) {
 	for name, request := range map[string]func(c *api.Client, other string) error{
 		"demote": func(c *api.Client, other string) error {
 			return c.DoJSON(t.Context(), http.MethodPut, api.PathUsers+"/"+other,
@@ -298,10 +295,9 @@ func send(t *testing.T, c *api.Client, path string, form url.Values) (int, []*ht
 
 // TestTokensNarrow: a token sees, makes and revokes only tokens of its user whose role its own
 // includes, whatever the user may do.
-func TestTokensNarrow(t *testing.T) { dbtest.OnEach(t, testTokensNarrow) }
+func TestTokensNarrow(t *testing.T) { hubtest.OnEach(t, testTokensNarrow) }
 
-func testTokensNarrow(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testTokensNarrow(t *testing.T, h *hubtest.Hub) {
 	admin := h.Client(t, "boss", access.Admin)
 	dashboard := token(t, h, database.Token{Role: access.Reader, Owner: "boss", Label: "dashboard"})
 	other := token(t, h, database.Token{Role: access.Reader, Owner: "boss", Label: "another"})
@@ -355,10 +351,9 @@ func testTokensNarrow(t *testing.T, at string) {
 
 // TestSessionsEnd: a session ends with the token that it was made with, lasts no longer, and makes
 // no other session.
-func TestSessionsEnd(t *testing.T) { dbtest.OnEach(t, testSessionsEnd) }
+func TestSessionsEnd(t *testing.T) { hubtest.OnEach(t, testSessionsEnd) }
 
-func testSessionsEnd(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testSessionsEnd(t *testing.T, h *hubtest.Hub) {
 	admin, ann := h.Client(t, "boss", access.Admin), h.Client(t, "ann", access.User)
 	logIn := func(c *api.Client) *api.Client {
 		t.Helper()
@@ -384,10 +379,9 @@ func testSessionsEnd(t *testing.T, at string) {
 }
 
 // TestSessionsBounded: of the sessions of a token, the newest stay.
-func TestSessionsBounded(t *testing.T) { dbtest.OnEach(t, testSessionsBounded) }
+func TestSessionsBounded(t *testing.T) { hubtest.OnEach(t, testSessionsBounded) }
 
-func testSessionsBounded(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testSessionsBounded(t *testing.T, h *hubtest.Hub) {
 	ann, eve := h.Client(t, "ann", access.User), h.Client(t, "eve", access.Reader)
 	send(t, &api.Client{URL: h.URL}, "/login", url.Values{"token": {ann.Token}})
 	const more = 120
@@ -449,10 +443,9 @@ func TestMadeTokensEnd(t *testing.T) {
 }
 
 // TestTokensBounded: a user has a bounded number of tokens, and the list of all is in parts.
-func TestTokensBounded(t *testing.T) { dbtest.OnEach(t, testTokensBounded) }
+func TestTokensBounded(t *testing.T) { hubtest.OnEach(t, testTokensBounded) }
 
-func testTokensBounded(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testTokensBounded(t *testing.T, h *hubtest.Hub) {
 	admin, ann := h.Client(t, "boss", access.Admin), h.Client(t, "ann", access.User)
 	const most = 500
 	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {

@@ -44,10 +44,9 @@ func TestBundleNames(t *testing.T) {
 
 // TestJoinAtOnce: of several hosts with the same name that join at the same time, one gets the
 // name, and its token is not ended by another one's.
-func TestJoinAtOnce(t *testing.T) { dbtest.OnEach(t, testJoinAtOnce) }
+func TestJoinAtOnce(t *testing.T) { hubtest.OnEach(t, testJoinAtOnce) }
 
-func testJoinAtOnce(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testJoinAtOnce(t *testing.T, h *hubtest.Hub) {
 	join := h.Client(t, "", access.Join)
 	const hosts = 40 // more than connections of the database
 	var joined atomic.Int32
@@ -73,10 +72,9 @@ func testJoinAtOnce(t *testing.T, at string) {
 // TestReplace: a token to join, which every machine gets, does not take over a machine that the hub
 // knows, however long that was silent. The machine itself may join again, and an admin may replace
 // it. A machine that was never seen has nothing to take over: its answer may have been lost.
-func TestReplace(t *testing.T) { dbtest.OnEach(t, testReplace) }
+func TestReplace(t *testing.T) { hubtest.OnEach(t, testReplace) }
 
-func testReplace(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testReplace(t *testing.T, h *hubtest.Hub) {
 	join, admin := h.Client(t, "", access.Join), h.Client(t, "boss", access.Admin)
 	other := h.Machine(t, "lab2")
 	first := must.Get(join.Join(t.Context(), api.JoinRequest{Name: "lab1"}))(t)
@@ -97,10 +95,9 @@ func testReplace(t *testing.T, at string) {
 
 // TestNamesAndPools: no pool has the name of a machine, in whatever case, so that no machine gets
 // the experiments of another one by its pool.
-func TestNamesAndPools(t *testing.T) { dbtest.OnEach(t, testNamesAndPools) }
+func TestNamesAndPools(t *testing.T) { hubtest.OnEach(t, testNamesAndPools) }
 
-func testNamesAndPools(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testNamesAndPools(t *testing.T, h *hubtest.Hub) {
 	join := h.Client(t, "", access.Join)
 	m1 := must.Get(join.Join(t.Context(), api.JoinRequest{Name: "m1", Pool: "lab"}))(t)
 	for _, r := range []api.JoinRequest{{Name: "evil", Pool: "m1"}, {Name: "evil", Pool: "M1"},
@@ -118,10 +115,9 @@ func testNamesAndPools(t *testing.T, at string) {
 }
 
 // TestNameAndPoolAtOnce: of a machine and a pool of one name that join at the same time, one does.
-func TestNameAndPoolAtOnce(t *testing.T) { dbtest.OnEach(t, testNameAndPoolAtOnce) }
+func TestNameAndPoolAtOnce(t *testing.T) { hubtest.OnEach(t, testNameAndPoolAtOnce) }
 
-func testNameAndPoolAtOnce(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testNameAndPoolAtOnce(t *testing.T, h *hubtest.Hub) {
 	join := h.Client(t, "", access.Join)
 	for round := range 25 {
 		name := fmt.Sprintf("m%d", round)
@@ -145,10 +141,9 @@ func testNameAndPoolAtOnce(t *testing.T, at string) {
 
 // TestTargets: an experiment for a machine is not given to a pool of that name, which an older hub
 // let join, and one for a pool not to a machine that gets the name later.
-func TestTargets(t *testing.T) { dbtest.OnEach(t, testTargets) }
+func TestTargets(t *testing.T) { hubtest.OnEach(t, testTargets) }
 
-func testTargets(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testTargets(t *testing.T, h *hubtest.Hub) {
 	m1, evil, other := h.Machine(t, "m1"), h.Machine(t, "evil"), h.Machine(t, "other")
 	update := func(do func(tx *sql.Tx) error) {
 		t.Helper()
@@ -214,10 +209,9 @@ func submitted(t *testing.T, h *hubtest.Hub, target string) string {
 
 // TestDeleteWhileShipping: an experiment is deleted while its machine ships. Each request is
 // answered with a receipt or with 410, and the experiment does not come back.
-func TestDeleteWhileShipping(t *testing.T) { dbtest.OnEach(t, testDeleteWhileShipping) }
+func TestDeleteWhileShipping(t *testing.T) { hubtest.OnEach(t, testDeleteWhileShipping) }
 
-func testDeleteWhileShipping(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testDeleteWhileShipping(t *testing.T, h *hubtest.Hub) {
 	m, admin := h.Machine(t, "lab1"), h.Client(t, "boss", access.Admin)
 	for i := range 10 {
 		s := of("warmup", "first", "second")

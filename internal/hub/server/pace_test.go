@@ -209,10 +209,9 @@ func TestStalledHooks(t *testing.T) {
 }
 
 // TestSlowForm: who sends a form slowly does not keep others from writing.
-func TestSlowForm(t *testing.T) { dbtest.OnEach(t, testSlowForm) }
+func TestSlowForm(t *testing.T) { hubtest.OnEach(t, testSlowForm) }
 
-func testSlowForm(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testSlowForm(t *testing.T, h *hubtest.Hub) {
 	ann := h.Client(t, "ann", access.User)
 	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
 		return h.DB.AddExperiment(t.Context(), tx, database.Experiment{ID: "x", Name: "x", Owner: "ann",
@@ -234,10 +233,9 @@ func testSlowForm(t *testing.T, at string) {
 
 // TestSameConfigurationAgain: a machine's owner runs the configuration of an experiment of the hub
 // that is done. That is another experiment, with records of its own.
-func TestSameConfigurationAgain(t *testing.T) { dbtest.OnEach(t, testSameConfigurationAgain) }
+func TestSameConfigurationAgain(t *testing.T) { hubtest.OnEach(t, testSameConfigurationAgain) }
 
-func testSameConfigurationAgain(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testSameConfigurationAgain(t *testing.T, h *hubtest.Hub) {
 	m := h.Machine(t, "lab1")
 	given := of("warmup", "first")
 	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error {
@@ -262,10 +260,9 @@ func testSameConfigurationAgain(t *testing.T, at string) {
 
 // TestNamesLikeIDs: a user or a machine whose name is the id of another machine is not taken for
 // it.
-func TestNamesLikeIDs(t *testing.T) { dbtest.OnEach(t, testNamesLikeIDs) }
+func TestNamesLikeIDs(t *testing.T) { hubtest.OnEach(t, testNamesLikeIDs) }
 
-func testNamesLikeIDs(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testNamesLikeIDs(t *testing.T, h *hubtest.Hub) {
 	join := h.Client(t, "", access.Join)
 	lab1 := must.Get(join.Join(t.Context(), api.JoinRequest{Name: "lab1"}))(t)
 	must.Get(join.Join(t.Context(), api.JoinRequest{Name: lab1.ID}))(t)

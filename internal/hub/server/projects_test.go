@@ -189,10 +189,9 @@ func testProjects(t *testing.T, at string) {
 // pool that is not open to a project is for it as one that does not exist, also for what was
 // submitted before, and an id stays in its project. Who sees a machine that measures for others
 // learns that it is busy, and who leaves a project sees nothing of it any more.
-func TestProjectRights(t *testing.T) { dbtest.OnEach(t, testProjectRights) }
+func TestProjectRights(t *testing.T) { hubtest.OnEach(t, testProjectRights) }
 
-func testProjectRights(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testProjectRights(t *testing.T, h *hubtest.Hub) {
 	boss := h.Client(t, "boss", access.Admin)
 	bea := member(t, h, boss, "bea", map[string]string{"b": "user"})
 	reads := member(t, h, boss, "reads", map[string]string{"b": "reader", "default": "user"})

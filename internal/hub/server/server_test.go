@@ -52,10 +52,9 @@ func (s shipment) send(ctx context.Context, c *api.Client) (api.Receipt, error) 
 	})
 }
 
-func TestShip(t *testing.T) { dbtest.OnEach(t, testShip) }
+func TestShip(t *testing.T) { hubtest.OnEach(t, testShip) }
 
-func testShip(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testShip(t *testing.T, h *hubtest.Hub) {
 	m := h.Machine(t, "lab1")
 	s := of("warmup", "first", "second")
 	receipt, err := s.send(t.Context(), m)
@@ -72,10 +71,9 @@ func testShip(t *testing.T, at string) {
 	_ = content.Close()
 }
 
-func TestShipRefused(t *testing.T) { dbtest.OnEach(t, testShipRefused) }
+func TestShipRefused(t *testing.T) { hubtest.OnEach(t, testShipRefused) }
 
-func testShipRefused(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testShipRefused(t *testing.T, h *hubtest.Hub) {
 	m := h.Machine(t, "lab1")
 	first := of("warmup", "first")
 	must.Get(first.send(t.Context(), m))(t)
@@ -260,10 +258,9 @@ func TestReady(t *testing.T) {
 
 // TestDatabaseAway: while the database is away, nothing is refused for good: whatever is asked for
 // is not to be had now.
-func TestDatabaseAway(t *testing.T) { dbtest.OnEach(t, testDatabaseAway) }
+func TestDatabaseAway(t *testing.T) { hubtest.OnEach(t, testDatabaseAway) }
 
-func testDatabaseAway(t *testing.T, at string) {
-	h := hubtest.On(t, at)
+func testDatabaseAway(t *testing.T, h *hubtest.Hub) {
 	s := of("warmup", "first")
 	var ship bytes.Buffer
 	must.Do(t, api.WriteShip(&ship, s.Ship, func(e api.Entry) (io.ReadCloser, error) {
