@@ -328,18 +328,18 @@ func (p *Pages) choices(r *http.Request, without string) ([]Choice, error) {
 	return choices, err
 }
 
-// own returns the experiment of a request if the user may change it.
-func (p *Pages) own(r *http.Request) (database.Experiment, error) {
+// Own returns the experiment of a request if who asks may change it: its owner or an admin.
+func (p *Pages) Own(r *http.Request) (database.Experiment, error) {
 	x, err := p.db.Experiment(r.Context(), r.PathValue("id"))
 	if err == nil && !access.From(r.Context()).Owns(x.Project, x.Owner) {
-		err = Refuse(http.StatusForbidden, "Only its owner and an admin may change this experiment.")
+		err = Refuse(http.StatusForbidden, "only its owner and an admin may change experiment %s", x.ID)
 	}
 	return x, err
 }
 
 func (p *Pages) setPriority(r *http.Request, tx *sql.Tx) (string, error) {
 	const most = 100
-	x, err := p.own(r)
+	x, err := p.Own(r)
 	if err != nil {
 		return "", err
 	}
@@ -351,7 +351,7 @@ func (p *Pages) setPriority(r *http.Request, tx *sql.Tx) (string, error) {
 }
 
 func (p *Pages) stop(r *http.Request, tx *sql.Tx) (string, error) {
-	x, err := p.own(r)
+	x, err := p.Own(r)
 	if err != nil {
 		return "", err
 	}
@@ -361,9 +361,8 @@ func (p *Pages) stop(r *http.Request, tx *sql.Tx) (string, error) {
 
 // remove deletes an experiment after it was confirmed.
 func (p *Pages) remove(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	confirmed := r.PostFormValue("confirm") == "yes"
-	x, err := p.own(r)
+	x, err := p.Own(r)
 	if err == nil && !confirmed {
 		err = Refuse(http.StatusBadRequest, "Check the box: what is deleted cannot be restored on the hub.")
 	}

@@ -44,7 +44,6 @@ func (p *Pages) loginPage(next, failed string) Login {
 
 // logIn makes a session for a token. A machine has no pages.
 func (p *Pages) logIn(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	to := local(r.PostFormValue("next"))
 	who, err := p.db.Who(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
 	failed := ""
@@ -158,7 +157,6 @@ func roles(role access.Role) []string {
 // makeToken makes a token and shows it. Only an admin makes one for another user, who is added when
 // unknown.
 func (p *Pages) makeToken(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	who := access.From(r.Context())
 	t := database.Token{Role: access.Role(r.PostFormValue("role")), Owner: who.Name,
 		Label: r.PostFormValue("label")}
@@ -212,7 +210,6 @@ func (p *Pages) endOf(days string) (time.Time, error) {
 }
 
 func (p *Pages) revokeToken(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 	err := p.db.Govern(r.Context(), access.From(r.Context()), access.Reader,
 		func(tx *sql.Tx, who access.Identity) error {
 			return p.db.RevokeToken(r.Context(), tx, r.PathValue("hash"), r.PostFormValue("made") != "", who)

@@ -192,6 +192,7 @@ func (p *Pages) Operations() []Operation {
 // try returns a handler that shows the error of another.
 func (p *Pages) try(do func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		if err := do(w, r); err != nil {
 			p.Fail(w, r, err)
 		}
@@ -229,7 +230,6 @@ func (p *Pages) frame(r *http.Request) Frame {
 // change returns the handler of a form: do works in a transaction and returns where to go next.
 func (p *Pages) change(do func(*http.Request, *sql.Tx) (string, error)) http.HandlerFunc {
 	return p.try(func(w http.ResponseWriter, r *http.Request) error {
-		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
 		// Before the transaction, so that a slow sender does not keep others from writing.
 		if err := r.ParseForm(); err != nil {
 			return Refuse(http.StatusBadRequest, "The form is damaged or too large.")

@@ -188,23 +188,13 @@ func (s *Server) state(r *http.Request, id string) (any, error) {
 	})
 }
 
-// own returns the experiment of a request. It refuses who is neither its owner nor an admin.
-func (s *Server) own(r *http.Request) (database.Experiment, error) {
-	x, err := s.DB.Experiment(r.Context(), r.PathValue("id"))
-	if err == nil && !access.From(r.Context()).Owns(x.Project, x.Owner) {
-		err = pages.Refuse(http.StatusForbidden,
-			"experiment %s is of %s; ask that user, or use a token with the role admin", x.ID, x.Owner)
-	}
-	return x, err
-}
-
 // request passes a request on to the machines of an experiment.
 func (s *Server) request(w http.ResponseWriter, r *http.Request) (any, error) {
 	var message api.RequestMessage
 	if err := s.read(w, r, &message); err != nil {
 		return nil, err
 	}
-	x, err := s.own(r)
+	x, err := s.Pages.Own(r)
 	if err != nil {
 		return nil, err
 	}
@@ -222,7 +212,7 @@ func (s *Server) request(w http.ResponseWriter, r *http.Request) (any, error) {
 
 // remove deletes an experiment from the hub.
 func (s *Server) remove(_ http.ResponseWriter, r *http.Request) (any, error) {
-	x, err := s.own(r)
+	x, err := s.Pages.Own(r)
 	if err != nil {
 		return nil, err
 	}
