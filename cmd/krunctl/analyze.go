@@ -19,52 +19,6 @@ import (
 	"krund/internal/report"
 )
 
-const analyzeHelp = `Analyze classifies each process execution (its iterations warm up, are flat, slow
-down, or never reach a steady state), and reports when the steady state began and
-how fast it is; and for each key, what its executions have in common.
-
-It reads experiments of krund (a directory NAME.krun or its NAME.toml), results
-of Krun (NAME_results.json.bz2, also uncompressed), CSV files of warmup_stats, and
-times of JMH, pyperf, hyperfine (JSON) and go test -bench (text). Each input gets its
-own analysis: NAME.krun/analysis.json, or NAME.analysis.json beside a file
-(docs/analysis.md describes it), and a table on standard output. Keys whose data and
-parameters have not changed are taken from the previous analysis. The analysis of a part
-of the keys (--key) is printed, and written where -o says, but it does not replace the
-analysis of all keys.
-
---table prints the study's tables: for each key the class, when it reaches the
-steady state, how fast that is, and thumbnails of the executions; then how many keys and
-executions have each class. So do the formats markdown, html (a fragment), latex (packages
-booktabs, longtable, sparklines) and csv (all digits). Without options of the analysis
-they are of the stored analysis with its options, and nothing is stored. --format json is
-the analysis itself; with -o it is stored there instead.
-
-The mode is a set of rules. "relative", the default, does not depend on the unit;
-"paper" is that of the study, including its accidents. An amount is a number of
-iterations or a percentage of them.
-
-Classes: - flat, \ warmup, / slowdown, ~ no steady state, = good inconsistent
-(flat and warmup), x bad inconsistent.
-
---similarity reports instead how similar the executions of each key are, as series of
-iterations, and names those that differ. It computes five dissimilarities of each pair,
-from 0 (equal) to 1: M1 correlation, M2 compression of the patterns, M3 Fourier
-coefficients, M4 cosine, M5 Kolmogorov-Smirnov; and two verdicts: heuristic (dissimilar if
-at least three of the five averages are above 0.25: Bauer et al., ICPE '23; conservative)
-and SAME (dissimilar if clustering by four other distances gives more than one cluster).
-Do not describe a benchmark that both call dissimilar by one number: look at its series
-(krunctl report). docs/similarity.md has the equations.
-
-EXAMPLES
-  krunctl analyze warmup.toml
-  krunctl analyze --delta 1% --steady 500 warmup.krun
-  krunctl analyze --mode paper --format latex -o warmup.tex warmup.krun
-  krunctl analyze --column cycles warmup.krun
-  krunctl analyze --key 'nbody:*:*' warmup.krun
-  krunctl analyze --format json --vm Hotspot --variant default-java times.csv | jq .totals
-  krunctl analyze --similarity warmup.krun
-` + readExitHelp
-
 // analyzeOptions are the flags. Empty texts keep the default of the mode.
 type analyzeOptions struct {
 	similarity, table bool
@@ -79,8 +33,8 @@ func analyzeCommand(a *app) *cobra.Command {
 	var o analyzeOptions
 	c := &cobra.Command{
 		Use:   "analyze DIR|NAME.toml|FILE...",
-		Short: "Classify executions; find the steady state and its speed", Long: analyzeHelp,
-		Args: arguments(1, 1000, "experiments or files of results"),
+		Short: "Classify executions; find the steady state and its speed",
+		Args:  arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.similarity {
 				if err := only(c, "--similarity", "similarity format key column vm variant"); err != nil {

@@ -19,55 +19,6 @@ import (
 	"krund/internal/report/console"
 )
 
-const optimizeHelp = `Optimize finds for each key the smallest number of executions and iterations whose
-result would have been stable enough, and reports what that saves (µOpTime, Japke
-et al., TOSEM 2025). Measure once in full, and later versions with what it
-recommends.
-
-A metric is the relative instability of a result:
-  cv     standard deviation, of the mean
-  rmad   median absolute deviation, of the median
-  rciw1  width of the 99% interval of the mean, by percentiles of a bootstrap
-  rciw2  the same, by bootstrap-t; the strictest
-  rciw3  width of the 99% interval of the median; for VMs that warm up
-Every smaller number of executions and iterations is tried with the data that it
-would have measured. Those whose metric is below --threshold are stable; the one
-that takes the least time is recommended, of those whose result is within --accuracy of
-the full one. docs/optimize.md has the equations.
-
-The table also shows what each recommendation saves, by how much its result is
-"off" the full one, all metrics, and "confident": out of other choices of as many
-executions, how many have a result within --accuracy of the full one. A few
-executions do not show how executions differ: --rule at-least=5 sets a minimum. Below
-are the savings over all keys, and those of two baselines: always the minimum, and a
-random choice.
-
-It reads what krunctl analyze reads, and result files of µOpTime's runner (CSV
-with b_name,...,ns_per_op; also .gz). Iterations count from the first, including
-warmup; --skip leaves out the first ones of each execution: a number, or "steady"
-for those before the steady state (see krunctl analyze). The time is that of the
-iterations; --rule overhead=3m adds a time for each execution, such as that of a reboot.
-For go test -bench, an execution is a test binary and an iteration a line. For files of
-µOpTime --key is the name of a benchmark.
-
-With --write FILE, each key that needs less than the full experiment gets a section
-in FILE, to append to a copy of the configuration (docs/optimize.md). A FILE that
-exists is not replaced.
-
-With --changes, the files are versions of one program, oldest first. The
-recommendation for the first version is applied to all versions, and the
-performance changes that it finds from version to version are compared with those
-found in all data; below are the sums over the versions, also for both baselines.
-
-EXAMPLES
-  krunctl enough optimize warmup.toml
-  krunctl enough optimize --metric rmad --threshold 0.005 --skip steady warmup.krun
-  krunctl enough optimize --rule overhead=3m --format json warmup.krun | jq '.keys[] | {key, minimal}'
-  krunctl enough optimize --format csv warmup.krun > minimal.csv
-  krunctl enough optimize --write keys.toml warmup.toml
-  krunctl enough optimize --changes --metric rmad v1.csv v2.csv v3.csv
-` + readExitHelp
-
 // optimizeOptions are the flags.
 type optimizeOptions struct {
 	format        string
@@ -89,7 +40,6 @@ func optimizeCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "optimize DIR|NAME.toml|FILE...",
 		Short: "Which part of the experiment has a result as stable?",
-		Long:  optimizeHelp,
 		Args:  arguments(1, 1000, "experiments or files of results"),
 		RunE:  func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
 	}

@@ -21,54 +21,6 @@ import (
 	"krund/internal/report"
 )
 
-const simulateHelp = `Simulate replays stopping policies over recorded experiments: it looks after each
-execution at those before it, as krund does with [stop], and reports how many
-executions, iterations and boots and how much time a policy would have saved, and
-which conclusions of all executions are kept with those that remain.
-
-Policies (--policy, several with commas):
-  halfwidth  the level of the key is known to --halfwidth
-  verdict    each arm is better, worse or the same (within --margin)
-  class      most executions are of one class
-  similar    the executions are alike (see krunctl analyze --similarity)
-  minimum    --minimum executions, whatever was measured: to compare with
-  config     the experiment's own [stop]
-Rules joined with + must all be answered: halfwidth+similar. --halfwidth may be a
-list: a policy that asks for it has a row for each.
-
-Conclusions: the interval at the end covers the level of all executions; the level
-is within 1, 2 and 3 % of it; most executions are of the same class; they are alike
-or unlike; the verdict of each arm is the same.
-
---identical N makes N tables of identical code of the experiment, by exchanging the
-arms of blocks or drawing the executions of a key into pairs at random, and counts
-those that ever have a false verdict.
-
-The arguments are treated as one table. docs/stopping.md explains the rules, and has
-the results for public data.
-
---paper prints a paper's tables for the arguments instead:
-  laaber   Tables 2 and 3 of Laaber et al. (FSE '20): how often the experiment that
-           krunctl enough stability shortens has the result of the full one, and the nominal
-           time saved, a row for each argument
-  traini   where the criteria of [stop.iterations], with each profile, and krunctl
-           analyze end warm-up (Traini et al., EMSE 2023): within five steps of the
-           truth, too early, and results that are off by more than 5 %. The truth is
-           a file of annotations (--rule truth=FILE: a CSV with the columns benchmark, fork,
-           classification, steady_state_starts), or steps that are injected into
-           steady iterations
-  uoptime  Tables 2 and 3 of Japke et al. (TOSEM 2025): the arguments are versions;
-           krunctl enough optimize --changes has the settings
-
-EXAMPLES
-  krunctl enough simulate warmup.krun
-  krunctl enough simulate --policy halfwidth,minimum --halfwidth 0.02 warmup.krun
-  krunctl enough simulate --policy verdict --identical 1000 ab.krun
-  krunctl enough simulate --paper laaber --rule batch=100ms byte-buddy.json jctools.json
-  krunctl enough simulate --paper traini --rule truth=cfg_assessment.csv --rule batch=100ms jmh.json
-  krunctl enough simulate --format json jmh-result.json | jq '.replays[] | {halfwidth, executions}'
-` + readExitHelp
-
 type simulateOptions struct {
 	format     string
 	policies   []string
@@ -84,8 +36,8 @@ func simulateCommand(a *app) *cobra.Command {
 	var o simulateOptions
 	c := &cobra.Command{
 		Use:   "simulate DIR|NAME.toml|FILE...",
-		Short: "What would stopping early have saved?", Long: simulateHelp,
-		Args: arguments(1, 1000, "experiments or files of results"),
+		Short: "What would stopping early have saved?",
+		Args:  arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.paper != "" {
 				return a.simulatePaper(args, o, c.Flags())

@@ -22,44 +22,6 @@ import (
 	"krund/internal/report/console"
 )
 
-const stabilityHelp = `Stability reports for each key where dynamic reconfiguration (Laaber et al.,
-FSE '20) would have stopped: after how many steps of warm-up in each process
-execution, and after how many executions. It uses recorded data; nothing is run.
-
-A step is what the paper calls an iteration, a second of calls; an execution is
-what it calls a fork. After each step a stoppage criterion is evaluated over all
-calls so far (1000 are drawn from each step, without those ten times above or below
-the median). When its last five values are stable, warm-up ends and the next ten
-steps are measured. After each execution, from the second on, the criterion decides
-whether the executions so far are enough.
-  cv    coefficient of variation             stable below a change of 0.01
-  rciw  relative width of the 99% bootstrap  stable below 0.03
-        interval of the mean
-  kld   similarity to the step before, by    stable above 0.99
-        Kullback-Leibler divergence
-
-The shortened experiment is compared with the full one (50 steps after the longest
-warm-up of all executions considered): the time saved, the change rate, and an A/A
-test, which is "same" if the 99% bootstrap interval of the ratio of the means
-contains 1.
-
-The paper and the authors' two implementations disagree about the rules. --profile
-study has those behind the paper's numbers, jmh those of the authors' JMH, paper
-those of its text; recommended combines the most sensible ones. docs/stability.md
-describes them.
-
-It reads what krunctl analyze reads. JMH's mode sample (-bm sample) records the times
-of calls, as in the paper: a step is then an iteration. Values that are means of many
-calls (other modes, go test, pyperf) need --batch, the duration of a recorded iteration. Executions that
-were not completed, or are too short, are left out and listed.
-
-EXAMPLES
-  krunctl enough stability warmup.toml
-  krunctl enough stability --criterion cv --rule threshold=0.005 warmup.krun
-  krunctl enough stability --profile study --step 1s --batch 100ms jmh.json
-  krunctl enough stability --rule executions=2-30 --format json warmup.krun | jq .totals
-` + readExitHelp
-
 // stabilityOptions are the flags.
 type stabilityOptions struct {
 	criteria           []string
@@ -78,7 +40,6 @@ func stabilityCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "stability DIR|NAME.toml|FILE...",
 		Short: "Where could warm-up and executions have stopped by themselves?",
-		Long:  stabilityHelp,
 		Args:  arguments(1, 1000, "experiments or files of results"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.parse(c.Flags()); err != nil {
