@@ -1,20 +1,29 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"krund/internal/analysis/compare"
+	"krund/internal/boot/doctor"
+	"krund/internal/control"
+	"krund/internal/experiment/config/setting"
+	"krund/internal/machine/noise"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/integrity"
 	"krund/internal/reading/summary"
+	"krund/internal/trial"
+	"krund/internal/trial/certificate"
 )
 
 type checkOptions struct {
@@ -144,5 +153,136 @@ func (a *app) plan(c *cobra.Command, args []string, o checkOptions) error {
 		return a.console().PlanJSON(p, summary.PlanSlots(a.fsys, cfg, path), limit)
 	}
 	a.console().Plan(p, summary.PlanSlots(a.fsys, cfg, path), limit)
+	return nil
+}
+
+// Format of the JSON of doctor. See docs/output.md.
+const doctorFormat = 1
+
+type doctorJSON struct {
+	Format   int               `json:"format"`
+	Host     string            `json:"host"`
+	Fit      bool              `json:"fit"`
+	Findings []setting.Finding `json:"findings"`
+	Before   []setting.Finding `json:"proof_before"` // null without --prove
+	Proof    []setting.Finding `json:"proof"`        // null also when a required setting cannot be applied
+}
+
+// wishesOf returns the wishes of the configuration in args, or else of the study.
+func (a *app) wishesOf(args []string) (doctor.Wishes, error) {
+	if len(args) == 0 {
+		return doctor.Study(), nil
+	}
+	cfg, err := experiment.ParseConfig(a.fsys, args[0], a.host)
+	if err != nil {
+		return doctor.Wishes{}, err
+	}
+	return doctor.Of(cfg, cfg.Experiment.Reboot), nil
+}
+
+func (a *app) doctor(ctx context.Context, args []string, o checkOptions) error {
+	w, err := a.wishesOf(args)
+	if err != nil {
+		return err
+	}
+	m := a.machine(ctx)
+	doc := doctorJSON{Format: doctorFormat, Host: a.host}
+	if o.prove {
+		var proof doctor.Proof
+		if proof, err = a.prove(ctx, m, w, cmp.Or(o.time, 2*time.Second)); proof.Findings == nil {
+			return err
+		}
+		doc.Findings, doc.Before, doc.Proof = proof.Findings, proof.Before, proof.After
+	} else {
+		doc.Findings = control.CheckAll(ctx, m, w.Control)
+	}
+	doc.Findings = append(doc.Findings, doctor.Readings(ctx, m, w, a.counters)...)
+	table := setting.Table{Findings: doc.Findings}
+	doc.Fit = err == nil && !table.Fails()
+	if o.format == "json" {
+		err = errors.Join(err, a.printJSON(doc))
+	} else {
+		err = errors.Join(err, table.Print(a.stdout, a.console().Width()))
+		a.console().Proof(doc.Before, doc.Proof)
+		if !doc.Fit && len(args) == 0 {
+			a.print("These are the settings of the study. With reboot = \"none\" an experiment warns of " +
+				"them and measures;\n`krunctl check --noise` says how small a change it can show then.\n")
+		}
+	}
+	if err == nil && !doc.Fit {
+		return errFound
+	}
+	return err
+}
+
+// prove measures what the settings do until it is done or interrupted.
+func (a *app) prove(
+	ctx context.Context,
+	m *control.Machine,
+	w doctor.Wishes,
+	d time.Duration,
+) (doctor.Proof, error) {
+	if a.uid != 0 {
+		return doctor.Proof{}, errors.New(
+			"--prove changes settings of the machine and needs root; use sudo")
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	p := doctor.Prover{Machine: m, FS: a.fsys, State: a.state, Host: a.host, Now: a.now, Measure: a.measure}
+	proof, err := p.Prove(ctx, w, d)
+	if proof.Refused {
+		a.talk("krunctl: the settings were not measured, because a required one cannot be applied")
+	}
+	return proof, err
+}
+
+// noise measures, stores and prints a certificate.
+func (a *app) noise(ctx context.Context, o checkOptions) error {
+	const least, most = compare.LeastForFloor, 1000
+	switch {
+	case o.executions != 0 && (o.executions < least || o.executions > most):
+		return usageError(fmt.Errorf("--executions must be 0, or from %d to %d, not %d: fewer say little "+
+			"about how much they vary", least, most, o.executions))
+	case o.prove && a.uid != 0:
+		return errors.New("--prove changes settings of the machine and needs root; use sudo")
+	}
+	work, err := os.MkdirTemp("", "krunctl-noise-")
+	if err != nil {
+		return fmt.Errorf("make a directory for the measurement: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	krund, err := trial.KrundPath()
+	if err != nil {
+		return err
+	}
+	n := certificate.Run{FS: a.fsys, Host: a.host, Krund: krund, Work: work, Now: a.now, Say: a.talk,
+		Time: cmp.Or(o.time, 10*time.Second), CPUs: o.cpus, Executions: o.executions, Compare: o.prove}
+	c, err := n.Certificate(ctx)
+	if err != nil {
+		return err
+	}
+	if o.output == "" && a.uid == 0 {
+		o.output = filepath.Join(a.state, noise.Directory)
+	}
+	file := ""
+	if o.output != "" {
+		earlier, err := noise.Earlier(a.fsys, o.output, c)
+		if err != nil {
+			return err
+		}
+		c.Boots = certificate.Boots(c, earlier)
+		if file, err = noise.Store(a.fsys, o.output, c); err != nil {
+			return err
+		}
+	}
+	if o.format == "json" {
+		return a.printJSON(c)
+	}
+	a.console().Certificate(c)
+	if file == "" {
+		a.talk("the certificate is not stored: run it as root, or use -o DIRECTORY")
+	} else {
+		a.print("\nstored as %s\n", file)
+	}
 	return nil
 }

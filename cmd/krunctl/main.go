@@ -1,3 +1,11 @@
+// Krunctl plans, watches, reads, checks and repairs experiments of krund. It does not measure by
+// itself, except in check --prove; and only the commands whose help says so change anything.
+//
+// Start at run. A file has a subcommand, or a few of one subject: the flags, one call and what is
+// printed; help/COMMAND.txt is its help. The work is done elsewhere: package experiment reads what
+// the arguments name, packages summary and analysis make documents of it, package report makes
+// tables, and package exchange the files of other tools. Standard output is for data, standard
+// error for messages.
 package main
 
 import (
@@ -9,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -20,12 +29,14 @@ import (
 	"krund/internal/durable"
 	"krund/internal/execution/account"
 	"krund/internal/experiment/directory"
+	"krund/internal/experiment/results"
 	"krund/internal/hub/joined"
 	"krund/internal/machine/host"
 	"krund/internal/machine/probe"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/report/console"
+	"krund/internal/schedule"
 	"krund/packaging/manual"
 )
 
@@ -259,5 +270,18 @@ func addCommands(root *cobra.Command, a *app) {
 	if c, _, err := root.Find([]string{"completion"}); err == nil {
 		c.Short = "Print a script that completes commands in a shell"
 		c.Hidden = true
+	}
+}
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version and the formats that it reads",
+		Args:  arguments(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			a.print("krunctl %s (%s/%s, %s); schedule format %d, record format %d\n", display.Version(),
+				runtime.GOOS, runtime.GOARCH, runtime.Version(), schedule.Version, results.Format)
+			return nil
+		},
 	}
 }

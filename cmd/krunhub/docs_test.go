@@ -2,8 +2,10 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +16,43 @@ import (
 	"krund/internal/hub/server"
 	"krund/rig/must"
 )
+
+// TestLinked lists what the other programs link: krund only the three modules that DESIGN permits
+// (go-systemd needs dbus), krunctl nothing of the hub but its messages and client.
+func TestLinked(t *testing.T) {
+	for program, permitted := range map[string][]string{
+		"krund": {"golang.org/x/sys", "github.com/coreos/go-systemd/", "github.com/BurntSushi/toml",
+			"github.com/godbus/dbus/"},
+		"krunctl": nil,
+	} {
+		out, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}",
+			"krund/cmd/"+program).Output()
+		must.Need(t, err == nil, "list what", program, "links", err)
+		list := strings.Fields(string(out))
+		must.Need(t, len(list) >= 10, program, "links only", list)
+		for _, path := range list {
+			part, hub := strings.CutPrefix(path, "krund/internal/hub/")
+			switch {
+			case hub && !slices.Contains(partsOf[program], part):
+				t.Errorf("%s links %s", program, path)
+			case strings.Contains(path, "riverqueue") || strings.Contains(path, "sqlite") ||
+				strings.Contains(path, "jackc"):
+				t.Errorf("%s links %s", program, path)
+			case program == "krund" && strings.HasPrefix(path, "krund/internal/analysis/"):
+				t.Errorf("krund links %s: it never analyzes", path)
+			case program == "krund" && !strings.HasPrefix(path, "krund/") &&
+				!slices.ContainsFunc(permitted, func(s string) bool { return strings.HasPrefix(path, s) }):
+				t.Errorf("krund links %s", path)
+			}
+		}
+	}
+}
+
+// partsOf are the parts of the hub that a program links.
+var partsOf = map[string][]string{
+	"krund":   {"joined"},
+	"krunctl": {"api", "joined", "given", "ship", "submit"},
+}
 
 // TestDocsExamplesParse parses the files hub.toml and login.toml in the docs.
 func TestDocsExamplesParse(t *testing.T) {
