@@ -187,7 +187,7 @@ func (a *app) laaberTables(args []string, o stabilityOptions) error {
 		for _, problem := range doc.Problems {
 			a.talk("%s: %s", arg, problem)
 		}
-		judged += count(doc.Keys, func(k stability.KeyDocument) bool { return k.Problem == "" })
+		judged += count(doc.Keys, func(k stability.KeyResult) bool { return k.Problem == "" })
 		docs = append(docs, doc)
 	}
 	if judged == 0 {

@@ -141,7 +141,7 @@ func (a *app) stability(args []string, o stabilityOptions) error {
 		json: o.format == "json", csv: o.format == "csv", rows: report.StabilityRows,
 		table: func(doc *stability.Document) { report.StabilityText(a.stdout, doc) },
 	}, func(doc *stability.Document) int {
-		return count(doc.Keys, func(k stability.KeyDocument) bool { return k.Problem == "" })
+		return count(doc.Keys, func(k stability.KeyResult) bool { return k.Problem == "" })
 	})
 }
 

@@ -102,7 +102,7 @@ func watchOne(t *testing.T, order results.WatcherStop, r *rand.Rand,
 	want := must.Get(stability.Of([][]float64{series}, []stability.Criterion{criterion}, p))(t)
 	warmup := want.Criteria[0].Warmups[0]
 	// one iteration, the end of warm-up with and without it, that of the measurement, and any
-	lengths := []int{1, warmup.From, warmup.From - 1, warmup.To, warmup.To - 1, 1 + r.IntN(len(walls)),
+	lengths := []int{1, warmup.First, warmup.First - 1, warmup.Last + 1, warmup.Last, 1 + r.IntN(len(walls)),
 		len(walls)}
 	for _, n := range lengths {
 		b := &recorded{walls: walls[:n], planned: len(walls), looks: r}
@@ -126,11 +126,11 @@ func checkWatch(t *testing.T, got watcher.Report, want stability.Warmup, n int, 
 		return *v
 	}
 	ended, complete := 0, 0
-	if want.From <= n {
-		ended = want.From
+	if want.First <= n {
+		ended = want.First
 	}
-	if want.To <= n {
-		complete = want.To
+	if want.Last < n {
+		complete = want.Last + 1
 	}
 	must.Be(t, number(got.Warmup) == ended && number(got.StopAt) == complete && got.Stable == (want.Reached &&
 		ended > 0), n, "iterations", number(got.Warmup), number(got.StopAt), got.Stable, "want", want)

@@ -129,8 +129,8 @@ func TestStopIterationsDryRun(t *testing.T) {
 		p := stability.Default()
 		p.Step, p.Seed, p.Numbers = stability.Length{Iterations: 20}, s.Seed, []int{r.Pexec}
 		offline := must.Get(stability.Of([][]float64{series}, []stability.Criterion{stability.CV}, p))(t)
-		if w := offline.Criteria[0].Warmups[0]; w.From != *s.Warmup || w.To != *s.StopAt {
-			t.Errorf("offline %d to %d, while it ran %d to %d", w.From, w.To, *s.Warmup, *s.StopAt)
+		if w := offline.Criteria[0].Warmups[0]; w.First != *s.Warmup || w.Last+1 != *s.StopAt {
+			t.Errorf("offline %d to %d, while it ran %d to %d", w.First, w.Last+1, *s.Warmup, *s.StopAt)
 		}
 	}
 }

@@ -114,19 +114,19 @@ func valueText(c Cell) string {
 
 // stoppedAt is where a criterion stops, in StabilityRows.
 type stoppedAt struct {
-	*stability.CriterionDocument
-	Key     *stability.KeyDocument `json:"of"`
-	Profile stability.Profile      `json:"profile"`
-	Steps   []int                  `json:"warmup_steps"`
-	Missed  int                    `json:"warmup_not_reached"`
+	*stability.CriterionResult
+	Key     *stability.KeyResult `json:"of"`
+	Profile stability.Profile    `json:"profile"`
+	Steps   []int                `json:"warmup_steps"`
+	Missed  int                  `json:"warmup_not_reached"`
 }
 
 // StabilityRows are the CSV of a document: the header, then a row for each key and criterion, or
 // one for a key without criteria.
 func StabilityRows(d *stability.Document) [][]string {
 	type row struct {
-		Source string                 `json:"source"`
-		Key    *stability.KeyDocument `json:"k"`
+		Source string               `json:"source"`
+		Key    *stability.KeyResult `json:"k"`
 		*stoppedAt
 	}
 	var rows []row
@@ -136,8 +136,8 @@ func StabilityRows(d *stability.Document) [][]string {
 			rows = append(rows, row{d.Source.Source, k, nil})
 		}
 		for j := range k.Criteria {
-			at := &stoppedAt{CriterionDocument: &k.Criteria[j], Key: k, Profile: d.Parameters.Profile}
-			for _, w := range at.Warmup[:at.Used] {
+			at := &stoppedAt{CriterionResult: &k.Criteria[j], Key: k, Profile: d.Parameters.Profile}
+			for _, w := range at.Warmups[:at.Used] {
 				at.Steps = append(at.Steps, w.Steps)
 				at.Missed += arith.One(!w.Reached)
 			}

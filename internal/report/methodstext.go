@@ -60,10 +60,10 @@ func StabilityText(w io.Writer, doc *stability.Document) {
 	printIndented(w, stabilityNotes(doc))
 }
 
-func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []string {
+func stabilityRow(k *stability.KeyResult, c *stability.CriterionResult) []string {
 	var steps []float64
 	reached := 0
-	for _, w := range c.Warmup[:c.Used] {
+	for _, w := range c.Warmups[:c.Used] {
 		steps = append(steps, float64(w.Steps))
 		reached += arith.One(w.Reached)
 	}
@@ -85,7 +85,7 @@ func stabilityRow(k *stability.KeyDocument, c *stability.CriterionDocument) []st
 		ratio = fmt.Sprintf("%.4f (%.4f, %.4f)", c.Ratio, c.Low, c.High)
 	}
 	return []string{
-		string(c.Criterion), warm, used, anySeconds(c.Time), percentOf(c.Saved), ratio, test,
+		string(c.Criterion), warm, used, anySeconds(c.Seconds), percentOf(c.Saved), ratio, test,
 	}
 }
 
@@ -134,7 +134,7 @@ func stabilityNotes(doc *stability.Document) []string {
 		if len(k.Executions) == 1 {
 			notes = append(notes, k.Key+": with one execution no criterion can tell whether it is enough")
 		}
-		if n, err := strconv.Atoi(k.Step); doc.Parameters.Step == "auto" && err == nil { // not a second
+		if n, err := strconv.Atoi(k.Step); doc.Parameters.Step == stability.Auto && err == nil { // not a second
 			notes = append(notes, fmt.Sprintf("%s: too short for steps of a second: a step is %s", k.Key,
 				display.Count(n, "iteration")))
 		}

@@ -27,16 +27,16 @@ func TestLaaberTable3(t *testing.T) {
 	}
 	var docs []*stability.Document
 	for project, criteria := range file.Projects {
-		d := &stability.Document{Parameters: stability.ParametersDocument{WarmupMax: 50, Measure: 10,
+		d := &stability.Document{Parameters: stability.Parameters{WarmupMax: 50, Measure: 10,
 			Full: 50, Overhead: -1}}
 		d.Source.Source = project
 		for i := range criteria[stability.CV].Rows {
-			k := stability.KeyDocument{Executions: []int{1, 2, 3, 4, 5}}
+			k := stability.KeyResult{Result: stability.Result{Executions: []int{1, 2, 3, 4, 5}}}
 			for _, c := range stability.Criteria {
 				row := criteria[c].Rows[i]
-				o := stability.CriterionDocument{Criterion: c}
+				o := stability.CriterionResult{Criterion: c}
 				for e, steps := range row[1:] {
-					o.Warmup = append(o.Warmup, stability.WarmupDocument{Used: e < row[0], Steps: steps})
+					o.Warmups = append(o.Warmups, stability.Warmup{Used: e < row[0], Steps: steps})
 				}
 				k.Criteria = append(k.Criteria, o)
 			}

@@ -32,6 +32,9 @@ func ParseIndex(s string) (Index, error) {
 // String returns the name of the method.
 func (x Index) String() string { return indexNames[x] }
 
+// MarshalText returns the text of String.
+func (x Index) MarshalText() ([]byte, error) { return []byte(x.String()), nil }
+
 // Tables caches what PA needs for each length. NewHierarchy fills it; it must not be used by
 // several goroutines at once. Nil is allowed.
 type Tables map[int]*Weighted

@@ -21,36 +21,36 @@ var (
 
 // Parameters of Of. Default returns the paper's.
 type Parameters struct {
-	Profile   Profile
-	Threshold float64 // 0: each criterion's
-	Window    int     // number of values in the window
+	Profile   Profile `json:"profile"`
+	Threshold float64 `json:"-"`      // 0: each criterion's
+	Window    int     `json:"window"` // number of values in the window
 
-	Step          Length
-	Batch         float64 // duration in seconds behind each recorded mean; 0: values are single calls
-	WarmupMin     int     // steps; KLD needs one more than the window
-	WarmupMax     int
-	Measure       int // steps after warm-up
-	ExecutionsMin int
-	ExecutionsMax int
-	Full          int // steps after WarmupMax that the full experiment measures; 0: all
+	Step          Length  `json:"step"`
+	Batch         float64 `json:"batch_s"`    // behind each recorded mean; 0: values are single calls
+	WarmupMin     int     `json:"warmup_min"` // steps; KLD needs one more than the window
+	WarmupMax     int     `json:"warmup_max"`
+	Measure       int     `json:"measure"` // steps after warm-up
+	ExecutionsMin int     `json:"executions_min"`
+	ExecutionsMax int     `json:"executions_max"`
+	Full          int     `json:"full"` // steps after WarmupMax that the full experiment measures; 0: all
 
-	Draws            int  // calls drawn of a step
-	Exact            bool // CV: of all calls instead of drawn ones
-	Resamples        int  // bootstrap of RCIW
-	QualityResamples int  // bootstrap of the A/A test
-	QualityDraws     int  // calls drawn of a side of the A/A test, where it has more
-	Confidence       float64
-	Index            bootstrap.Index
-	Seed             uint64
-	// Numbers of the executions, from 1, in the order of the series; nil: 1, 2, ... With the seed
-	// they determine the random numbers.
-	Numbers []int
-	// Calls are those of each series, if the calls of its iterations are known; nil: they are not.
-	// Steps are then whole iterations, and Batch is not used.
-	Calls []*dataset.Calls
+	Draws            int     `json:"draws"`           // calls drawn of a step
+	Exact            bool    `json:"-"`               // CV: of all calls instead of drawn ones
+	Resamples        int     `json:"resamples"`       // bootstrap of RCIW
+	QualityResamples int     `json:"ratio_resamples"` // bootstrap of the A/A test
+	QualityDraws     int     `json:"-"`               // calls drawn of a side of the A/A test, if it has more
+	Confidence       float64 `json:"confidence"`
 	// share of the warm-up time that evaluating the criterion takes; negative: as measured in the
 	// paper
-	Overhead float64
+	Overhead float64         `json:"overhead"`
+	Index    bootstrap.Index `json:"bootstrap"`
+	Seed     uint64          `json:"seed,string"`
+	// Numbers of the executions, from 1, in the order of the series; nil: 1, 2, ... With the seed
+	// they determine the random numbers.
+	Numbers []int `json:"-"`
+	// Calls are those of each series, if the calls of its iterations are known; nil: they are not.
+	// Steps are then whole iterations, and Batch is not used.
+	Calls []*dataset.Calls `json:"-"`
 }
 
 // Default is the paper's configuration with the recommended rules.
@@ -76,12 +76,12 @@ func (p *Parameters) rule(c Criterion) Rule {
 	return Rule{Criterion: c, Profile: p.Profile, Threshold: p.Threshold, Window: p.Window}.filled()
 }
 
-// place identifies the execution with this index among the series.
-func (p *Parameters) place(index int) uint64 {
+// number is that of the execution with this index among the series.
+func (p *Parameters) number(index int) int {
 	if p.Numbers != nil {
-		return uint64(p.Numbers[index]) - 1
+		return p.Numbers[index]
 	}
-	return uint64(index)
+	return index + 1
 }
 
 // least is the number of steps a series needs: those of the longest warm-up, and a measurement.

@@ -11,12 +11,13 @@ import (
 
 // Quality compares the result of the shortened experiment with that of the full one.
 type Quality struct {
-	Mean   float64 // seconds, of the shortened experiment: the mean of its steps' means
-	Ratio  float64 // shortened/full; NaN when the full mean is 0
-	Low    float64 // of the ratio's interval; NaN where there is none
-	High   float64
-	Change float64 // change rate, |Ratio-1|
-	Same   bool    // A/A test: the interval contains 1
+	// seconds, of the shortened experiment: the mean of its steps' means
+	Mean   warmup.Real `json:"mean_s"`
+	Ratio  warmup.Real `json:"ratio"`     // shortened/full; NaN when the full mean is 0
+	Low    warmup.Real `json:"ratio_low"` // of the ratio's interval; NaN where there is none
+	High   warmup.Real `json:"ratio_high"`
+	Change warmup.Real `json:"change_rate"` // |Ratio-1|
+	Same   bool        `json:"same"`        // A/A test: the interval contains 1
 }
 
 // rounding is the tolerance of the ratio of equal constants.
@@ -115,18 +116,19 @@ func (d *side) metric() float64 {
 }
 
 func quality(full, short *side, p *Parameters) Quality {
-	q := Quality{Mean: short.metric(), Ratio: math.NaN(), Low: math.NaN(), High: math.NaN(),
-		Change: math.NaN()}
+	none := warmup.Real(math.NaN())
+	q := Quality{Mean: warmup.Real(short.metric()), Ratio: none, Low: none, High: none, Change: none}
 	if !(full.metric() > 0) || short.tree == nil {
 		q.Same = full.metric() == 0 && q.Mean == 0
 		return q
 	}
-	q.Ratio, q.Low, q.High = Ratio(full.means, short.means, p.Confidence, p.Index)
+	ratio, low, high := Ratio(full.means, short.means, p.Confidence, p.Index)
 	if p.Index == bootstrap.Uniform {
-		q.Ratio = q.Mean / full.metric()
+		ratio = short.metric() / full.metric()
 	}
-	q.Change = math.Abs(q.Ratio - 1)
-	q.Same = q.Low <= 1+rounding && 1-rounding <= q.High
+	q.Ratio, q.Low, q.High = warmup.Real(ratio), warmup.Real(low), warmup.Real(high)
+	q.Change = warmup.Real(math.Abs(ratio - 1))
+	q.Same = low <= 1+rounding && 1-rounding <= high
 	return q
 }
 
@@ -193,10 +195,10 @@ func TotalsOf(criteria []Criterion, docs ...*Document) []Total {
 	return totals
 }
 
-func (t *Total) add(k *KeyDocument, o *CriterionDocument, p *ParametersDocument) {
+func (t *Total) add(k *KeyResult, o *CriterionResult, p *Parameters) {
 	t.Keys++
-	t.Time += o.Time
-	t.FullTime += float64(k.FullTime)
+	t.Time += o.Seconds
+	t.FullTime += float64(k.FullSeconds)
 	if o.Same {
 		t.Same++
 	}
@@ -214,7 +216,7 @@ func (t *Total) add(k *KeyDocument, o *CriterionDocument, p *ParametersDocument)
 		}
 	}
 	var steps []int
-	for _, w := range o.Warmup {
+	for _, w := range o.Warmups {
 		t.Warmups++
 		if !w.Reached {
 			t.Unstable++
@@ -223,12 +225,8 @@ func (t *Total) add(k *KeyDocument, o *CriterionDocument, p *ParametersDocument)
 			steps = append(steps, w.Steps)
 		}
 	}
-	overhead := p.Overhead
-	if overhead < 0 {
-		overhead = o.Criterion.Overhead()
-	}
 	if p.Full > 0 {
-		t.Nominal.Add(steps, p.Measure, overhead, len(k.Executions), p.WarmupMax, p.Full)
+		t.Nominal.Add(steps, p.Measure, p.overhead(o.Criterion), len(k.Executions), p.WarmupMax, p.Full)
 	}
 }
 

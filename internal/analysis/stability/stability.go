@@ -33,41 +33,47 @@ import (
 	"math"
 
 	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/warmup"
 )
 
 // Result holds the results of the criteria for a key.
 type Result struct {
-	Step        Length // the length used; never Auto
-	Executions  []int  // indexes of the series considered: the first that are long enough
-	Short       []int  // indexes of the series that are too short
-	ShortSteps  []int  // their numbers of steps
-	Least       int    // number of steps needed
-	FullSeconds float64
-	FullMean    float64 // seconds, of the full experiment
-	Criteria    []CriterionResult
+	Step        string            `json:"step"`       // the length used; never that of Auto
+	Executions  []int             `json:"executions"` // numbers of those considered: the first long enough
+	FullSeconds warmup.Real       `json:"full_time_s"`
+	FullMean    warmup.Real       `json:"full_mean_s"` // of the full experiment
+	Criteria    []CriterionResult `json:"criteria"`
+
+	Short []Short `json:"-"` // executions that are too short
 }
 
-// CriterionResult is the result of one criterion.
+// Short is an execution that is too short: it has Steps, and needs more.
+type Short struct{ Number, Steps, Least int }
+
+// CriterionResult is the stopping point of one criterion, and the quality of the result there.
 type CriterionResult struct {
-	Criterion Criterion
-	Rule      Rule
-	Warmups   []Warmup  // of each execution considered, including those after the stop
-	Values    []float64 // after executions 1, 2, ...; NaN is undefined
-	Reached   bool      // there were enough executions
-	Used      int       // number of executions used
-	Seconds   float64   // warm-up, with the overhead, and measurement of the executions used
-	Saved     float64   // 1 - Seconds/FullSeconds
-	Quality   Quality
+	Criterion Criterion    `json:"criterion"`
+	Threshold float64      `json:"threshold"`
+	Warmups   []Warmup     `json:"warmup"`          // of each execution considered, also after the stop
+	Values    warmup.Reals `json:"values"`          // after executions 1, 2, ...; NaN is undefined
+	Reached   bool         `json:"reached"`         // there were enough executions
+	Used      int          `json:"executions_used"` // number of executions used
+	// warm-up, with the overhead, and measurement of the executions used
+	Seconds float64     `json:"time_s"`
+	Saved   warmup.Real `json:"saved"` // 1 - Seconds/FullSeconds
+	Quality
 }
 
 // Warmup is the result of a criterion for one execution.
 type Warmup struct {
-	Values  []float64 // after steps 1, 2, ... up to the stop; NaN is undefined
-	Reached bool      // stable within the longest warm-up
-	Steps   int       // of warm-up
-	From    int       // index of the first iteration measured
-	To      int       // index after the last iteration measured
-	Seconds float64   // of warm-up, without the overhead
+	Execution int          `json:"execution"` // its number
+	Used      bool         `json:"used"`
+	Reached   bool         `json:"reached"`        // stable within the longest warm-up
+	Steps     int          `json:"steps"`          // of warm-up
+	First     int          `json:"first_measured"` // index of the first iteration measured
+	Last      int          `json:"last_measured"`
+	Seconds   float64      `json:"warmup_time_s"` // without the overhead
+	Values    warmup.Reals `json:"values"`        // after steps 1, 2, ... up to the stop; NaN is undefined
 
 	measured int // steps
 	took     float64
@@ -86,7 +92,7 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 		}
 	}
 	r := &Result{}
-	steps, err := r.cut(series, &p)
+	steps, indexes, err := r.cut(series, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -97,14 +103,14 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 			to = min(to, p.WarmupMax+p.Full)
 		}
 		full.add(e, s, p.WarmupMax, to)
-		r.FullSeconds += s.Took(0, to)
+		r.FullSeconds += warmup.Real(s.Took(0, to))
 	}
 	tables := bootstrap.Tables{}
 	full.finish(tables, mix(p.Seed, forFullMeans))
-	r.FullMean = full.metric()
+	r.FullMean = warmup.Real(full.metric())
 	for _, c := range criteria {
-		o := judge(steps, r.Executions, c, &p, tables)
-		o.Saved = 1 - o.Seconds/r.FullSeconds
+		o := judge(steps, indexes, c, &p, tables)
+		o.Saved = 1 - warmup.Real(o.Seconds)/r.FullSeconds
 		short := newSide(&p, mix(p.Seed, number(c), forShort))
 		for e, s := range steps[:o.Used] {
 			w := &o.Warmups[e]
@@ -117,37 +123,37 @@ func Of(series [][]float64, criteria []Criterion, p Parameters) (*Result, error)
 	return r, nil
 }
 
-// cut divides the executions to consider into steps.
-func (r *Result) cut(series [][]float64, p *Parameters) ([]*Steps, error) {
-	r.Step, r.Least = p.Step, p.least()
+// cut divides the executions to consider into steps, and returns their indexes among the series.
+func (r *Result) cut(series [][]float64, p *Parameters) (steps []*Steps, indexes []int, err error) {
+	length := p.Step
 	switch {
-	case r.Step == Auto && p.Calls != nil:
-		r.Step = Length{Iterations: 1}
-	case r.Step == Auto:
-		r.Step = automatic(series, p)
+	case length == Auto && p.Calls != nil:
+		length = Length{Iterations: 1}
+	case length == Auto:
+		length = automatic(series, p)
 	}
-	var steps []*Steps
+	r.Step = length.String()
 	most := 0
 	for e, x := range series {
-		s := Cut(x, r.Step, p.Batch)
+		s := Cut(x, length, p.Batch)
 		if p.Calls != nil {
-			s = CutCalls(p.Calls[e], r.Step)
+			s = CutCalls(p.Calls[e], length)
 		}
 		most = max(most, s.Len())
 		switch {
 		case s.Len() < p.least():
-			r.Short, r.ShortSteps = append(r.Short, e), append(r.ShortSteps, s.Len())
+			r.Short = append(r.Short, Short{p.number(e), s.Len(), p.least()})
 		case len(steps) < p.ExecutionsMax:
-			steps = append(steps, s)
-			r.Executions = append(r.Executions, e)
+			steps, indexes = append(steps, s), append(indexes, e)
+			r.Executions = append(r.Executions, p.number(e))
 		}
 	}
 	if len(steps) == 0 {
-		return nil, fmt.Errorf("%w: the longest execution makes %d steps of %s, and warm-up (%d) and "+
+		return nil, nil, fmt.Errorf("%w: the longest execution makes %d steps of %s, and warm-up (%d) and "+
 			"measurement (%d) need %d; record more, or lower them or the step",
-			ErrShort, most, r.Step.unit(), p.WarmupMax, p.Measure, p.least())
+			ErrShort, most, length.unit(), p.WarmupMax, p.Measure, p.least())
 	}
-	return steps, nil
+	return steps, indexes, nil
 }
 
 func (l Length) unit() string {
@@ -180,22 +186,27 @@ func automatic(series [][]float64, p *Parameters) Length {
 	return Length{Iterations: max(shortest/max(2*p.WarmupMax, p.least()), 1)}
 }
 
-// judge evaluates a criterion. executions are the indexes of the series.
-func judge(steps []*Steps, executions []int, c Criterion, p *Parameters,
+// judge evaluates a criterion. indexes are those of the executions among the series.
+func judge(steps []*Steps, indexes []int, c Criterion, p *Parameters,
 	tables bootstrap.Tables) CriterionResult {
-	o := CriterionResult{Criterion: c, Rule: p.rule(c)}
+	rule := p.rule(c)
+	o := CriterionResult{Criterion: c, Threshold: rule.Threshold}
 	between := newSequence(p, c, math.MaxUint64, tables)
 	for e, s := range steps {
-		w := findWarmup(s, o.Rule, p, newSequence(p, c, p.place(executions[e]), tables))
+		number := p.number(indexes[e])
+		w := findWarmup(s, rule, p, newSequence(p, c, uint64(number)-1, tables))
+		w.Execution = number
 		o.Warmups = append(o.Warmups, w)
 		o.Values = append(o.Values, between.next(s.Histogram(w.Steps, w.Steps+w.measured)))
 	}
-	o.Used = o.Rule.Executions(o.Values, p.ExecutionsMin)
+	o.Used = rule.Executions(o.Values, p.ExecutionsMin)
 	o.Reached = o.Used > 0
 	if !o.Reached {
 		o.Used = len(steps)
 	}
-	for _, w := range o.Warmups[:o.Used] {
+	for e := range o.Warmups[:o.Used] {
+		w := &o.Warmups[e]
+		w.Used = true
 		o.Seconds += (1+p.overhead(c))*w.Seconds + w.took
 	}
 	return o
@@ -230,7 +241,7 @@ func findWarmup(s *Steps, rule Rule, p *Parameters, q *sequence) Warmup {
 	}
 	w.Values = find.values
 	w.measured = min(p.Measure, s.Len()-w.Steps)
-	w.From, w.To = s.iteration(w.Steps), s.iteration(w.Steps+w.measured)
+	w.First, w.Last = s.iteration(w.Steps), s.iteration(w.Steps+w.measured)-1
 	w.Seconds, w.took = s.Took(0, w.Steps), s.Took(w.Steps, w.Steps+w.measured)
 	return w
 }

@@ -49,6 +49,9 @@ func (l Length) String() string {
 	return "auto"
 }
 
+// MarshalText returns the text of String.
+func (l Length) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
 // Steps is a series divided into steps. An incomplete step at the end is dropped.
 type Steps struct {
 	Ends    []int     // of each step, the index after its last iteration

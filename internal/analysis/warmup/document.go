@@ -212,6 +212,18 @@ func (r Real) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(r), 'g', -1, 64), nil
 }
 
+// Reals are numbers that are null in JSON where they are undefined.
+type Reals []float64
+
+// MarshalJSON writes a list of Real.
+func (r Reals) MarshalJSON() ([]byte, error) {
+	list := make([]Real, len(r))
+	for i, v := range r {
+		list[i] = Real(v)
+	}
+	return json.Marshal(list)
+}
+
 // UnmarshalJSON reads null as NaN.
 func (r *Real) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {

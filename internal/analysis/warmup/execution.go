@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/outlier"
+	"krund/internal/analysis/parallel"
 	"krund/internal/analysis/steady"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -215,6 +217,32 @@ func SeriesOf(p *dataset.Pair, column string) KeySeries {
 		s.Series = append(s.Series, values)
 	}
 	return s
+}
+
+// EachKey answers a question about each key of d, from a column of its executions, on the given
+// number of goroutines. done, which may be nil, is called with the number of executions of the keys
+// that are answered, and of all; calls do not overlap.
+func EachKey[A any](d *dataset.Dataset, column string, workers int,
+	answer func(*dataset.Pair, KeySeries) (A, error), done func(n, of int)) ([]A, error) {
+	all := 0
+	for i := range d.Pairs {
+		all += len(d.Pairs[i].Executions)
+	}
+	answers, failed := make([]A, len(d.Pairs)), make([]error, len(d.Pairs))
+	tell := func(n int) {
+		if done != nil {
+			done(n, all)
+		}
+	}
+	parallel.Counted(len(d.Pairs), workers, tell, func(i int) int {
+		p := &d.Pairs[i]
+		var err error
+		if answers[i], err = answer(p, SeriesOf(p, column)); err != nil {
+			failed[i] = fmt.Errorf("%s: %w", p.Key, err)
+		}
+		return len(p.Executions)
+	})
+	return answers, errors.Join(failed...)
 }
 
 // NumbersOf converts indexes of Series to numbers of executions.
