@@ -154,14 +154,14 @@ func StabilityRows(d *stability.Document) [][]string {
 func SimilarityRows(d *similarity.Document) [][]string {
 	type row struct {
 		Source string `json:"source"`
-		*similarity.KeyDocument
+		*similarity.KeyResult
 		Above *int               `json:"numbers_above"` // nil without two executions
 		Same  similarity.Verdict `json:"same_verdict"`
 	}
 	rows := make([]row, len(d.Keys))
 	for i := range d.Keys {
 		k := &d.Keys[i]
-		rows[i] = row{Source: d.Source.Source, KeyDocument: k, Same: k.Verdict}
+		rows[i] = row{Source: d.Source.Source, KeyResult: k, Same: k.Verdict}
 		if k.Averages != nil {
 			rows[i].Above, rows[i].Same = &k.Above, k.Same.Verdict
 		}

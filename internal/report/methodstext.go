@@ -134,7 +134,8 @@ func stabilityNotes(doc *stability.Document) []string {
 		if len(k.Executions) == 1 {
 			notes = append(notes, k.Key+": with one execution no criterion can tell whether it is enough")
 		}
-		if n, err := strconv.Atoi(k.Step); doc.Parameters.Step == stability.Auto && err == nil { // not a second
+		// not a second
+		if n, err := strconv.Atoi(k.Step); err == nil && doc.Parameters.Step == stability.Auto {
 			notes = append(notes, fmt.Sprintf("%s: too short for steps of a second: a step is %s", k.Key,
 				display.Count(n, "iteration")))
 		}
@@ -168,7 +169,7 @@ func SimilarityText(w io.Writer, most int, doc *similarity.Document) {
 	printIndented(w, similarityNotes(doc))
 }
 
-func similarityRow(k *similarity.KeyDocument) []string {
+func similarityRow(k *similarity.KeyResult) []string {
 	executions := strconv.Itoa(len(k.Executions))
 	if out := len(k.LeftOut); out > 0 {
 		executions += fmt.Sprintf(" of %d", len(k.Executions)+out)
@@ -177,7 +178,7 @@ func similarityRow(k *similarity.KeyDocument) []string {
 	if k.Averages == nil {
 		return append(row, "", "", "", "", "", "", "", string(k.Verdict), "")
 	}
-	for _, v := range k.Averages.Measures() {
+	for _, v := range k.Averages.List() {
 		row = append(row, fmt.Sprintf("%.3f", v))
 	}
 	return append(row, fmt.Sprintf("%d of 5", k.Above), strconv.Itoa(k.Same.Clusters), similarityVerdict(k),
@@ -185,7 +186,7 @@ func similarityRow(k *similarity.KeyDocument) []string {
 }
 
 // similarityVerdict is what both rules say of a key, or "unclear".
-func similarityVerdict(k *similarity.KeyDocument) string {
+func similarityVerdict(k *similarity.KeyResult) string {
 	if k.Averages != nil && k.Verdict != k.Same.Verdict {
 		return "unclear"
 	}
@@ -214,10 +215,10 @@ func similarityNotes(doc *similarity.Document) []string {
 			note("%s, none with more than half of the executions: no execution is the outlier",
 				display.Count(k.Same.Clusters, "cluster"))
 		}
-		differs := func(n int) bool { return n != k.Compared }
+		differs := func(n int) bool { return n != k.Used }
 		if k.Averages != nil && slices.ContainsFunc(k.Lengths, differs) {
 			note("executions have different lengths; of each pair the first iterations count, %d of the "+
-				"shortest", k.Compared)
+				"shortest", k.Used)
 		}
 		notes = append(notes, leftOutNotes(k.Key, k.LeftOut)...)
 	}

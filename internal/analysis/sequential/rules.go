@@ -399,11 +399,11 @@ func majority(list []compare.Execution) (of classify.Class, most, n int) {
 // package similarity say so.
 func similar(k Key) stop.Question {
 	q := stop.Question{Rule: stop.Similar, Key: k.Name.String()}
-	r, err := similarity.Of(k.Series, similarity.Options{})
+	r, err := similarity.Of(k.Series, nil, similarity.Options{})
 	switch {
 	case err != nil || r.Same == nil:
 		q.Text = name(k) + "the executions cannot be compared"
-	case r.Verdict == similarity.Dissimilar && r.Same.Dissimilar:
+	case r.Verdict == similarity.Dissimilar && r.Same.Verdict == similarity.Dissimilar:
 		q.Text = name(k) + "the executions are unlike"
 	default:
 		q.Answered = true

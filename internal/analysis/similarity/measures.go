@@ -10,14 +10,36 @@ import (
 )
 
 // Measures are M1 to M5 of two series: dissimilarities from 0 (alike) to 1.
-type Measures [5]float64
+type Measures struct {
+	M1 float64 `json:"m1"`
+	M2 float64 `json:"m2"`
+	M3 float64 `json:"m3"`
+	M4 float64 `json:"m4"`
+	M5 float64 `json:"m5"`
+}
+
+// List returns the measures without their names.
+func (m Measures) List() [5]float64 { return [5]float64{m.M1, m.M2, m.M3, m.M4, m.M5} }
+
+// plus adds measures, divided by a number.
+func (m Measures) plus(o Measures, by float64) Measures {
+	return Measures{m.M1 + o.M1/by, m.M2 + o.M2/by, m.M3 + o.M3/by, m.M4 + o.M4/by, m.M5 + o.M5/by}
+}
+
+func mean(all []Measures) Measures {
+	var sum Measures
+	for _, m := range all {
+		sum = sum.plus(m, 1)
+	}
+	return Measures{}.plus(sum, float64(len(all)))
+}
 
 // Options of the measures and the methods. The zero value selects the paper's.
 type Options struct {
-	Threshold float64 // measures above it indicate dissimilarity; 0: 0.25
-	Frames    int     // of SAX; 0: 300
-	Alphabet  int     // letters of SAX, 2 to 26; 0: 6
-	Merge     float64 // SAME: clusters not further apart are merged; 0: 0.2
+	Threshold float64 `json:"threshold"` // measures above it indicate dissimilarity; 0: 0.25
+	Frames    int     `json:"frames"`    // of SAX; 0: 300
+	Alphabet  int     `json:"alphabet"`  // letters of SAX, 2 to 26; 0: 6
+	Merge     float64 `json:"merge"`     // SAME: clusters not further apart are merged; 0: 0.2
 }
 
 // The defaults of Options. Threshold is the paper's; the others are not published. Merge is a
@@ -41,7 +63,7 @@ func (s Options) filled() Options {
 // Above returns the number of measures above a threshold.
 func (m Measures) Above(threshold float64) int {
 	n := 0
-	for _, v := range m {
+	for _, v := range m.List() {
 		if v > threshold {
 			n++
 		}

@@ -14,6 +14,11 @@ func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*max(1, math.Abs(b))
 }
 
+func list(m Measures) []float64 {
+	l := m.List()
+	return l[:]
+}
+
 func nearAll(a, b []float64) bool {
 	for i := range a {
 		if !near(a[i], b[i]) {
@@ -58,14 +63,14 @@ func compareCases(t *testing.T, c *casesFile) {
 	t.Helper()
 	compared := 0
 	for _, p := range c.Pairs {
-		r, err := Of([][]float64{p.X, p.Y}, Options{})
+		r, err := Of([][]float64{p.X, p.Y}, nil, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", p.Case, err)
 			continue
 		}
-		m := r.Pair(0, 1)
-		if !nearAll(m[:], p.M) || r.Above != p.Above || string(r.Verdict) != p.Verdict ||
-			!nearAll(r.Averages[:], p.M) {
+		m := r.pair(0, 1)
+		if !nearAll(m, p.M) || r.Above != p.Above || string(r.Verdict) != p.Verdict ||
+			!nearAll(list(*r.Averages), p.M) {
 			t.Errorf("%s: %v, %d above, %s; want %v, %d, %s", p.Case, m, r.Above, r.Verdict, p.M, p.Above,
 				p.Verdict)
 		}
@@ -127,12 +132,12 @@ func TestFixtureBenchmarks(t *testing.T) {
 	for _, want := range expected.Benchmarks {
 		var series struct{ Forks [][]float64 }
 		fixtures.JSON(t, filepath.Join(dir, "series", want.ID+".json.gz"), &series)
-		got, err := Of(series.Forks, Options{})
+		got, err := Of(series.Forks, nil, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", want.ID, err)
 			continue
 		}
-		if !nearAll(got.Averages[:], want.Avg) || got.Above != want.Above ||
+		if !nearAll(list(*got.Averages), want.Avg) || got.Above != want.Above ||
 			(got.Verdict == Dissimilar) != want.Dissimilar {
 			t.Errorf("%s: %v, %d above, %s; want %v, %d, %v", want.ID, got.Averages, got.Above, got.Verdict,
 				want.Avg, want.Above, want.Dissimilar)
@@ -141,8 +146,8 @@ func TestFixtureBenchmarks(t *testing.T) {
 			len(want.Pairs))
 		for i := range want.Pairs {
 			pairs++
-			must.Be(t, nearAll(got.Pairs[i][:], want.Pairs[i]), want.ID, "pair", i, got.Pairs[i], "want",
-				want.Pairs[i])
+			must.Be(t, nearAll(list(got.Pairs[i].Measures), want.Pairs[i]), want.ID, "pair", i, got.Pairs[i],
+				"want", want.Pairs[i])
 		}
 		for i, f := range series.Forks {
 			word := SAX(f, DefaultFrames, DefaultAlphabet)
@@ -151,10 +156,10 @@ func TestFixtureBenchmarks(t *testing.T) {
 					want.LZ76[i])
 			}
 		}
-		if !nearAll(got.Same.Means[:], want.Same.Mean4) || got.Same.Dissimilar != want.Same.Dissimilar ||
-			!samePartition(got.Same.Clusters, want.Same.Labels) {
-			t.Errorf("%s: SAME %+v, want %+v", want.ID, got.Same, want.Same)
-		}
+		same := got.Same
+		means := []float64{same.Cosine, same.WaveHedges, same.KumarHassebrook, same.RMSE}
+		must.Be(t, nearAll(means, want.Same.Mean4) && (same.Verdict == Dissimilar) == want.Same.Dissimilar &&
+			samePartition(same.Cluster, want.Same.Labels), want.ID, "SAME", same, "want", want.Same)
 		for i := range want.Same.D {
 			must.Be(t, nearAll(got.Same.Distances[i], want.Same.D[i]), want.ID, "distances of", i, "are",
 				got.Same.Distances[i], "want", want.Same.D[i])

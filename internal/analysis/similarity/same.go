@@ -8,12 +8,18 @@ import "math"
 // Kumar-Hassebrook, 1 - <x,y>/(|x|^2+|y|^2-<x,y>); and the root mean squared error over the range
 // of all executions.
 type Same struct {
-	Means      [4]float64  // of the four distances over all pairs, in that order
-	Distances  [][]float64 // [execution][execution], the average of the four
-	Clusters   []int       // cluster of each execution, numbered from 0 by first occurrence
-	Count      int         // number of clusters
-	LastMerge  float64     // distance at which the last two clusters would merge
-	Dissimilar bool        // more than one cluster
+	Verdict  Verdict `json:"verdict"` // dissimilar: more than one cluster
+	Clusters int     `json:"clusters"`
+	// cluster of each execution, numbered from 1 by first occurrence
+	Cluster []int `json:"cluster_of_execution"`
+	// distance at which the last two clusters would merge
+	LastMerge float64 `json:"last_merge"`
+	// means of the four distances over all pairs
+	Cosine          float64     `json:"cosine"`
+	WaveHedges      float64     `json:"wave_hedges"`
+	KumarHassebrook float64     `json:"kumar_hassebrook"`
+	RMSE            float64     `json:"scaled_rmse"`
+	Distances       [][]float64 `json:"distances"` // [execution][execution], the average of the four
 }
 
 func (s Options) same(runs []*run, width float64) *Same {
@@ -22,23 +28,24 @@ func (s Options) same(runs []*run, width float64) *Same {
 	for i := range same.Distances {
 		same.Distances[i] = make([]float64, n)
 	}
+	var means [4]float64
 	pairs := float64(n*(n-1)) / 2
 	for i := range runs {
 		for j := range i {
 			x, y := truncated(runs[j].values, runs[i].values)
-			four := distances(x, y, width)
 			sum := 0.0
-			for k, d := range four {
+			for k, d := range distances(x, y, width) {
 				sum += d
-				same.Means[k] += d / pairs
+				means[k] += d / pairs
 			}
 			same.Distances[i][j], same.Distances[j][i] = sum/4, sum/4
 		}
 	}
+	same.Cosine, same.WaveHedges, same.KumarHassebrook, same.RMSE = means[0], means[1], means[2], means[3]
 	merges := cluster(same.Distances)
-	same.Clusters, same.Count = cut(n, merges, s.Merge)
+	same.Cluster, same.Clusters = cut(n, merges, s.Merge)
 	same.LastMerge = merges[len(merges)-1].height
-	same.Dissimilar = same.Count > 1
+	same.Verdict = verdict(same.Clusters > 1)
 	return same
 }
 
@@ -121,7 +128,7 @@ func nearest(d [][]float64, size []float64) merge {
 	return best
 }
 
-// cut numbers the clusters that result when merging stops at the distance limit.
+// cut numbers, from 1, the clusters that result when merging stops at the distance limit.
 func cut(n int, merges []merge, limit float64) (labels []int, count int) {
 	of := make([]int, n) // the smallest member of the cluster
 	for i := range of {
@@ -140,8 +147,8 @@ func cut(n int, merges []merge, limit float64) (labels []int, count int) {
 	labels = make([]int, n)
 	for i, least := range of {
 		if least == i {
-			labels[i] = count
 			count++
+			labels[i] = count
 		} else {
 			labels[i] = labels[least]
 		}

@@ -27,6 +27,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/warmup"
+	"krund/internal/experiment/key"
 )
 
 // ErrData reports that series cannot be compared, ErrSettings that a setting is out of range.
@@ -34,6 +38,48 @@ var (
 	ErrData     = errors.New("cannot be compared")
 	ErrSettings = errors.New("invalid setting")
 )
+
+// Format is the version of Document. docs/output.md describes its fields.
+const Format = 1
+
+// Document compares the executions of every key of a dataset.
+type Document struct {
+	Format int          `json:"format"`
+	Source dataset.Info `json:"source"`
+	Column string       `json:"column"`
+	Options
+	Linkage  string      `json:"linkage"` // "average"
+	Keys     []KeyResult `json:"keys"`
+	Problems []string    `json:"problems"`
+}
+
+// KeyResult compares the executions of one key.
+type KeyResult struct {
+	Name       key.Key          `json:"-"`
+	Key        string           `json:"key"`
+	Executions []int            `json:"executions"` // the executions compared
+	LeftOut    []warmup.LeftOut `json:"left_out"`
+	Result
+}
+
+// CompareKeys compares the executions of every key of d on the given number of goroutines. The
+// errors are those of Of.
+func CompareKeys(d *dataset.Dataset, column string, o Options, workers int) (*Document, error) {
+	doc := &Document{Format: Format, Source: d.Info, Column: column, Options: o.filled(),
+		Linkage: "average", Problems: append([]string{}, d.Problems...)}
+	var err error
+	doc.Keys, err = warmup.EachKey(d, column, workers,
+		func(_ *dataset.Pair, s warmup.KeySeries) (KeyResult, error) {
+			k := KeyResult{Name: s.Key, Key: s.Key.String(), Executions: append([]int{}, s.Numbers...),
+				LeftOut: s.LeftOut}
+			r, err := Of(s.Series, s.Numbers, o)
+			if err == nil {
+				k.Result = *r
+			}
+			return k, err
+		}, nil)
+	return doc, err
+}
 
 // Verdict is the recommendation of a method.
 type Verdict string
@@ -52,28 +98,40 @@ func verdict(dissimilar bool) Verdict {
 	return Similar
 }
 
-// Result is the similarity of the executions of a key.
+// Result is the similarity of the executions of a key, which are identified by their numbers, from
+// 1.
 type Result struct {
-	Verdict  Verdict    // of the heuristic
-	Averages Measures   // over all pairs; zeros for fewer than two executions
-	Above    int        // number of Averages above the threshold
-	Pairs    []Measures // (0,1), (0,2), ..., (1,2), ...: see Pair
-	ByRun    []Measures // of each execution, averaged over all others
-	Same     *Same      // nil for fewer than two executions
+	Lengths  []int     `json:"lengths"`  // number of values of each execution
+	Used     int       `json:"compared"` // number of values compared in the shortest pair
+	Verdict  Verdict   `json:"verdict"`  // of the heuristic
+	Averages *Measures `json:"averages"` // over all pairs; nil for fewer than two executions
+	Above    int       `json:"above"`    // number of Averages above the threshold
+	// Outliers are the executions outside the cluster of SAME that has more than half of them;
+	// empty if there is no such cluster. Rest is the heuristic's verdict for that cluster alone,
+	// NotApplicable without outliers.
+	Outliers []int          `json:"outliers"`
+	Rest     Verdict        `json:"verdict_of_rest"`
+	Same     *Same          `json:"same"` // nil for fewer than two executions
+	ByRun    []RunMeasures  `json:"by_execution"`
+	Pairs    []PairMeasures `json:"pairs"` // (1, 2), (1, 3), ..., (2, 3), ...
+}
 
-	// Outliers are the indexes of the executions outside the cluster of SAME that has more than
-	// half of them; empty if there is no such cluster. Rest is the heuristic's verdict for that
-	// cluster alone, NotApplicable without outliers.
-	Outliers []int
-	Rest     Verdict
+// RunMeasures are the mean dissimilarities of an execution to all others.
+type RunMeasures struct {
+	Execution int `json:"execution"`
+	Measures
+}
 
-	Lengths []int // number of values of each execution
-	Used    int   // number of values compared in the shortest pair
+// PairMeasures are the dissimilarities of two executions.
+type PairMeasures struct {
+	A int `json:"a"`
+	B int `json:"b"`
+	Measures
 }
 
 // Of compares the executions of a key. Each pair is compared over the length of the shorter series.
-// The error wraps ErrData or ErrSettings.
-func Of(runs [][]float64, s Options) (*Result, error) {
+// numbers are those of the executions; nil: 1, 2, ... The error wraps ErrData or ErrSettings.
+func Of(runs [][]float64, numbers []int, s Options) (*Result, error) {
 	s = s.filled()
 	if err := s.check(); err != nil {
 		return nil, err
@@ -81,11 +139,15 @@ func Of(runs [][]float64, s Options) (*Result, error) {
 	if err := checkRuns(runs); err != nil {
 		return nil, err
 	}
-	r := &Result{Verdict: NotApplicable, Rest: NotApplicable}
+	r := &Result{Verdict: NotApplicable, Rest: NotApplicable, Lengths: []int{}, Outliers: []int{},
+		ByRun: []RunMeasures{}, Pairs: []PairMeasures{}}
 	for i, x := range runs {
 		r.Lengths = append(r.Lengths, len(x))
 		if i == 0 || len(x) < r.Used {
 			r.Used = len(x)
+		}
+		if len(numbers) < len(runs) {
+			numbers = append(numbers, i+1)
 		}
 	}
 	if len(runs) < 2 {
@@ -96,84 +158,62 @@ func Of(runs [][]float64, s Options) (*Result, error) {
 	for i, x := range runs {
 		made[i] = newRun(x, scale, s)
 	}
-	r.comparePairs(runs, made, scale, s)
+	r.comparePairs(runs, made, numbers, scale, s)
 	r.Above = r.Averages.Above(s.Threshold)
 	r.Verdict = verdict(r.Averages.Dissimilar(s.Threshold))
 	r.Same = s.same(made, widthOf(made))
-	r.outliers(s)
+	r.outliers(numbers, s)
 	return r, nil
 }
 
 // comparePairs fills in Pairs, Averages and ByRun.
-func (r *Result) comparePairs(runs [][]float64, made []*run, scale float64, s Options) {
-	n := len(made)
-	r.Pairs = make([]Measures, 0, n*(n-1)/2)
-	r.ByRun = make([]Measures, n)
+func (r *Result) comparePairs(runs [][]float64, made []*run, numbers []int, scale float64, s Options) {
+	var all []Measures
 	for i := range made {
-		for j := i + 1; j < n; j++ {
+		r.ByRun = append(r.ByRun, RunMeasures{Execution: numbers[i]})
+	}
+	for i := range made {
+		for j := i + 1; j < len(made); j++ {
 			a, b := made[i], made[j]
 			if length := min(len(a.values), len(b.values)); len(a.values) > length {
 				a = newRun(runs[i][:length], scale, s)
 			} else if len(b.values) > length {
 				b = newRun(runs[j][:length], scale, s)
 			}
-			m := measures(a, b)
-			r.Pairs = append(r.Pairs, m)
-			for k, v := range m {
-				r.ByRun[i][k] += v / float64(n-1)
-				r.ByRun[j][k] += v / float64(n-1)
-			}
+			m, others := measures(a, b), float64(len(made)-1)
+			all = append(all, m)
+			r.Pairs = append(r.Pairs, PairMeasures{numbers[i], numbers[j], m})
+			r.ByRun[i].Measures = r.ByRun[i].plus(m, others)
+			r.ByRun[j].Measures = r.ByRun[j].plus(m, others)
 		}
 	}
-	r.Averages = mean(r.Pairs)
-}
-
-func mean(all []Measures) Measures {
-	var sum Measures
-	for _, m := range all {
-		for k, v := range m {
-			sum[k] += v
-		}
-	}
-	for k := range sum {
-		sum[k] /= float64(len(all))
-	}
-	return sum
-}
-
-// Pair returns the measures of two different executions, by index.
-func (r *Result) Pair(i, j int) Measures {
-	i, j = min(i, j), max(i, j)
-	return r.Pairs[i*(2*len(r.Lengths)-i-1)/2+j-i-1]
+	r.Averages = new(mean(all))
 }
 
 // outliers reports the executions outside the majority cluster.
-func (r *Result) outliers(s Options) {
-	sizes := make([]int, r.Same.Count)
-	for _, c := range r.Same.Clusters {
-		sizes[c]++
-	}
+func (r *Result) outliers(numbers []int, s Options) {
+	sizes := make([]int, r.Same.Clusters+1)
 	largest := 0
-	for c, n := range sizes {
-		if n > sizes[largest] {
+	for _, c := range r.Same.Cluster {
+		if sizes[c]++; sizes[c] > sizes[largest] {
 			largest = c
 		}
 	}
-	if r.Same.Count < 2 || 2*sizes[largest] <= len(r.Lengths) {
+	if r.Same.Clusters < 2 || 2*sizes[largest] <= len(numbers) {
 		return
 	}
-	var inside []int
-	for i, c := range r.Same.Clusters {
+	inside := map[int]bool{}
+	for i, c := range r.Same.Cluster {
 		if c == largest {
-			inside = append(inside, i)
+			inside[numbers[i]] = true
 		} else {
-			r.Outliers = append(r.Outliers, i)
+			r.Outliers = append(r.Outliers, numbers[i])
 		}
 	}
 	var rest []Measures
-	for a, i := range inside {
-		for _, j := range inside[a+1:] {
-			rest = append(rest, r.Pair(i, j))
+	for _, p := range r.Pairs {
+		if inside[p.A] && inside[p.B] {
+			rest = append(rest, p.Measures)
 		}
 	}
 	r.Rest = verdict(mean(rest).Dissimilar(s.Threshold)) // most of three or more are two or more
