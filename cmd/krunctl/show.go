@@ -145,13 +145,10 @@ func (a *app) startup(arg string, o showOptions) error {
 	switch {
 	case err != nil:
 		return err
-	case o.format == "json":
-		return a.printJSON(doc)
-	case len(doc.Rows) == 0:
+	case o.format != "json" && len(doc.Rows) == 0:
 		return errors.New("no record counts yet; `krunctl status` shows how far the experiment is")
 	}
-	a.console().Startup(doc)
-	return nil
+	return a.answer(o.format, doc, func() { a.console().Startup(doc) })
 }
 
 // counted checks the counters of an experiment.
@@ -184,34 +181,18 @@ func (a *app) calibrate(arg string, o showOptions) error {
 	if o.idle == "" || o.busy == "" {
 		return usageError(errors.New("a calibration needs both --idle and --busy"))
 	}
-	idle, err := summary.ParseSelection(o.idle)
-	if err != nil {
-		return usageError(fmt.Errorf("--idle: %w", err))
-	}
-	busy, err := summary.ParseSelection(o.busy)
-	if err != nil {
-		return usageError(fmt.Errorf("--busy: %w", err))
-	}
 	f, m, err := a.opened(arg, "")
 	if err != nil {
 		return err
 	}
-	doc, err := summary.Calibrate(m.Whole(), idle, busy)
-	if _, ok := errors.AsType[*summary.NothingSelectedError](err); ok {
-		return fmt.Errorf(
-			"%w; `krunctl show %s` lists the keys, `krunctl show` prints the counters of a record",
-			err, display.ShellPath(f.Dir()))
-	}
+	doc, err := summary.Calibrate(f.Dir(), m.Whole(), o.idle, o.busy)
 	if err != nil {
 		return err
 	}
-	doc.Directory = f.Dir()
-	if o.format == "json" {
-		return a.printJSON(doc)
-	}
-	a.print("# from %s of %s idle and %s of %s busy\n",
-		display.Count(doc.Idle.Iterations, "iteration"), display.Count(doc.Idle.Records, "record"),
-		display.Count(doc.Busy.Iterations, "iteration"), display.Count(doc.Busy.Records, "record"))
-	a.print("[verdict]\nratio_tolerance = %v\nbusy_threshold = %.1f\n", doc.Tolerance, doc.Threshold)
-	return nil
+	return a.answer(o.format, doc, func() {
+		a.print("# from %s of %s idle and %s of %s busy\n",
+			display.Count(doc.Idle.Iterations, "iteration"), display.Count(doc.Idle.Records, "record"),
+			display.Count(doc.Busy.Iterations, "iteration"), display.Count(doc.Busy.Records, "record"))
+		a.print("[verdict]\nratio_tolerance = %v\nbusy_threshold = %.1f\n", doc.Tolerance, doc.Threshold)
+	})
 }

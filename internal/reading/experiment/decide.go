@@ -74,11 +74,11 @@ func (r Reader) Decide(arg, keys, host string) (stop.Answer, error) {
 		policy.Usual = sequential.UsualOf(all, slices.IndexFunc(all, func(other sequential.Group) bool {
 			return other[0].Name == g[0].Name
 		}))
-		d := policy.Decide(g, statements)
+		decided := policy.Decide(g, statements)
 		if keeps(cfg, g) {
-			d.Finish, d.Reason = false, "the configuration keeps it (stop.keep)"
+			decided.Finish, decided.Reason = false, "the configuration keeps it (stop.keep)"
 		}
-		answer.Groups = append(answer.Groups, d)
+		answer.Groups = append(answer.Groups, decided)
 	}
 	if slices.ContainsFunc(groups, func(g sequential.Group) bool { return keeps(cfg, g) }) {
 		answer.Changed, err = r.changed(d, cfg)

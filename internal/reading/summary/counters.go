@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"krund/internal/display"
 	"krund/internal/execution/verdict"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
@@ -187,51 +188,46 @@ type CalibrationRun struct {
 	Iterations int `json:"iterations"`
 }
 
-// Selection selects records: those of a slot, of one of its attempts, or of keys.
-type Selection struct {
-	text          string
+// selection selects records: those of a slot, of one of its attempts, or of keys.
+type selection struct {
 	pattern       *key.Pattern
 	slot, attempt int
 }
 
-// ParseSelection parses "17", "17-2", or benchmark:vm:variant with * as parts.
-func ParseSelection(text string) (Selection, error) {
-	if !strings.Contains(text, ":") {
-		slot, attempt, err := experiment.ParseRecord(text)
-		if err != nil {
-			return Selection{}, fmt.Errorf("%w; or give a key, benchmark:vm:variant", err)
-		}
-		return Selection{text: text, slot: slot, attempt: attempt}, nil
+// selectionOf parses "17", "17-2", or benchmark:vm:variant with * as parts.
+func selectionOf(text string) (s selection, err error) {
+	if strings.Contains(text, ":") {
+		p, err := key.ParsePattern(text)
+		return selection{pattern: &p}, err
 	}
-	p, err := key.ParsePattern(text)
-	return Selection{text: text, pattern: &p}, err
+	if s.slot, s.attempt, err = experiment.ParseRecord(text); err != nil {
+		err = fmt.Errorf("%w; or give a key, benchmark:vm:variant", err)
+	}
+	return s, err
 }
 
-func (s Selection) match(r *results.Record) bool {
+func (s selection) match(r *results.Record) bool {
 	if s.pattern != nil {
 		return s.pattern.Match(r.Key)
 	}
 	return r.Slot == s.slot && (s.attempt == 0 || r.Attempt == s.attempt)
 }
 
-// NothingSelectedError reports that no record of a selection has APERF and MPERF.
-type NothingSelectedError struct {
-	Run       string // "idle" or "busy"
-	Selection string
-}
-
-func (e *NothingSelectedError) Error() string {
-	return fmt.Sprintf("--%s %s: no record of it has APERF and MPERF", e.Run, e.Selection)
-}
-
-// Calibrate suggests limits from an idle and a busy run. The error is a *NothingSelectedError, or
-// that of verdict.Suggest.
-func Calibrate(records iter.Seq[results.Record], idle, busy Selection) (Calibration, error) {
+// Calibrate suggests limits from the records of an idle and a busy run of the experiment in dir:
+// texts of --idle and --busy. The error is a UsageError, says that there are no such records with
+// APERF and MPERF, or is that of verdict.Suggest.
+func Calibrate(dir string, records iter.Seq[results.Record], idle, busy string) (Calibration, error) {
 	runs := [2]struct {
-		name string
-		Selection
+		flag, text string
+		selection
 		found []verdict.CounterRun
-	}{{name: "idle", Selection: idle}, {name: "busy", Selection: busy}}
+	}{{flag: "--idle", text: idle}, {flag: "--busy", text: busy}}
+	for i := range runs {
+		var err error
+		if runs[i].selection, err = selectionOf(runs[i].text); err != nil {
+			return Calibration{}, experiment.Usage(fmt.Errorf("%s: %w", runs[i].flag, err))
+		}
+	}
 	for rec := range records {
 		run, ok := verdict.RunOf(rec)
 		if !ok || !run.HasRatio() {
@@ -245,15 +241,17 @@ func Calibrate(records iter.Seq[results.Record], idle, busy Selection) (Calibrat
 	}
 	for _, r := range runs {
 		if len(r.found) == 0 {
-			return Calibration{}, &NothingSelectedError{r.name, r.text}
+			return Calibration{}, fmt.Errorf("%s %s: no record of it has APERF and MPERF; `krunctl show %s` "+
+				"lists the keys, `krunctl show` prints the counters of a record", r.flag, r.text,
+				display.ShellPath(dir))
 		}
 	}
 	i, b := verdict.Join(runs[0].found...), verdict.Join(runs[1].found...)
 	limits, err := verdict.Suggest(i, b)
 	return Calibration{
-		Format: CalibrationFormat,
-		Idle:   CalibrationRun{len(runs[0].found), len(i.WallNS)},
-		Busy:   CalibrationRun{len(runs[1].found), len(b.WallNS)},
+		Format: CalibrationFormat, Directory: dir,
+		Idle: CalibrationRun{len(runs[0].found), len(i.WallNS)},
+		Busy: CalibrationRun{len(runs[1].found), len(b.WallNS)},
 		// Round to few digits for readability.
 		Tolerance: math.Round(limits.Tolerance*1e4) / 1e4,
 		Threshold: math.Round(limits.BusyThreshold),

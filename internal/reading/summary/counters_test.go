@@ -66,11 +66,7 @@ func TestExpectedCounters(t *testing.T) {
 	must.Be(t, len(d.Violating) == 1 && d.Violating[0].Slot == 2 && *d.Keys[0].Lowest == 1 &&
 		*d.Keys[1].Lowest == 0.75, d)
 	all := slices.Values([]results.Record{counted(0, "sleep", 0.0001, 0.0002), now, old})
-	selection := func(text string) summary.Selection {
-		s := must.Get(summary.ParseSelection(text))(t)
-		return s
-	}
-	got, err := summary.Calibrate(all, selection("sleep:*:*"), selection("a:*:*"))
+	got, err := summary.Calibrate("x.krun", all, "sleep:*:*", "a:*:*")
 	must.Be(t, err == nil && got.Tolerance == 0.01, "suggests", got, err, "want the least tolerance")
 }
 
@@ -79,18 +75,12 @@ func TestCalibrate(t *testing.T) {
 		counted(0, "sleep", 0.0001, 0.0002, 0.0001), counted(1, "spin", 1, 1.01, 1), counted(2, "spin", 0.98,
 			1, 1),
 	})
-	choose := func(text string) summary.Selection {
-		s := must.Get(summary.ParseSelection(text))(t)
-		return s
-	}
-	c, err := summary.Calibrate(records, choose("0-1"), choose("spin:*:*"))
+	c, err := summary.Calibrate("x.krun", records, "0-1", "spin:*:*")
 	must.Be(t, err == nil && c.Idle == (summary.CalibrationRun{Records: 1, Iterations: 3}) &&
 		c.Busy == (summary.CalibrationRun{Records: 2, Iterations: 6}) && c.Tolerance == 0.03 &&
 		c.Threshold >= 4e5 && c.Threshold <= 1.96e9, c, err)
-	var nothing *summary.NothingSelectedError
-	_, err = summary.Calibrate(records, choose("0-2"), choose("1"))
-	must.Be(t, errors.As(err, &nothing) && nothing.Run == "idle", "an attempt that is not there", err)
-	for _, text := range []string{"x", "1-0", "a:b"} {
-		must.Refused(summary.ParseSelection(text))(t, "", text, "is a selection")
+	for text, want := range map[string]string{"0-2": "--idle 0-2: no record of it", "x": "is not a slot",
+		"1-0": "is not a slot and an attempt", "a:b": "--idle: "} {
+		must.Refused(summary.Calibrate("x.krun", records, text, "1"))(t, want, text)
 	}
 }
