@@ -54,8 +54,7 @@ func measure(t *testing.T, r *rand.Rand, file string) {
 	text := must.Get(os.ReadFile(file))(t)
 	b := newExperimentAt(t, file, string(text))
 	for range b.cfg.Slots() {
-		slot, err := b.sched.Begin()
-		b.must(err)
+		slot := must.Get(b.sched.Begin())(t)
 		rec := b.record(slot, results.Completed)
 		arm := b.cfg.Arms[0]
 		for _, other := range b.cfg.Arms[1:] {

@@ -18,8 +18,7 @@ import (
 // process that has the experiment, here this one.
 func TestStatusOfIterations(t *testing.T) {
 	b := mixed(t)
-	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
-	b.must(err)
+	lock := must.Get(b.directory.Lock(os.Getpid(), "bencher7"))(t)
 	defer lock.Release()
 	running := func() string {
 		t.Helper()
@@ -29,8 +28,7 @@ func TestStatusOfIterations(t *testing.T) {
 	}
 	text := running()
 	must.Be(t, text != "" && !strings.Contains(text, "iterations"), "without a buffer", text)
-	buffer, err := libkrun.Create(libkrun.Spec{Iterations: 70})
-	b.must(err)
+	buffer := must.Get(libkrun.Create(libkrun.Spec{Iterations: 70}))(t)
 	defer buffer.Close()
 	text = running()
 	must.Be(t, strings.HasSuffix(text, ": 0 of 70 iterations"), text)

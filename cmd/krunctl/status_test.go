@@ -37,8 +37,7 @@ func TestStatusAfterACrash(t *testing.T) {
 	}
 	takenBy := func(pid int, host string) {
 		t.Helper()
-		lock, err := b.directory.Lock(pid, host)
-		b.must(err)
+		lock := must.Get(b.directory.Lock(pid, host))(t)
 		b.must(lock.Release())
 	}
 	wantRunning := func(when string) {
@@ -57,14 +56,12 @@ func TestStatusAfterACrash(t *testing.T) {
 		strings.Contains(text,
 			"started 2026-11-21T11:00:00Z, no krund works on it; the next one runs it again"),
 		"after a crash", st.Interrupted, text)
-	slot, err := b.sched.Current()
-	b.must(err)
+	slot := must.Get(b.sched.Current())(t)
 	b.append(b.record(slot, results.Completed))
 	text, _ = status()
 	must.Contain(t, text, "its record is complete, and the next krund closes the slot",
 		"crash between record and slot")
-	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
-	b.must(err)
+	lock := must.Get(b.directory.Lock(os.Getpid(), "bencher7"))(t)
 	wantRunning("a krund has it")
 	b.must(lock.Release())
 }
@@ -78,8 +75,7 @@ func TestStatusOfAReusedNumber(t *testing.T) {
 	other := exec.CommandContext(t.Context(), "sleep", "60")
 	b.must(other.Start())
 	defer func() { _ = other.Process.Kill(); _ = other.Wait() }()
-	lock, err := b.directory.Lock(other.Process.Pid, "bencher7")
-	b.must(err)
+	lock := must.Get(b.directory.Lock(other.Process.Pid, "bencher7"))(t)
 	b.must(lock.Release())
 	r := krunctl(t, "status", b.dir())
 	must.Contain(t, r.stdout, "interrupted", r.text())
@@ -102,8 +98,7 @@ func TestStatusWhileStarting(t *testing.T) {
 	st := status()
 	must.Be(t, st.State == summary.StateNew && st.Slots.Outstanding == b.cfg.Slots() &&
 		len(st.Keys) == len(b.cfg.Keys()), "no krund works on it", st)
-	lock, err := b.directory.Lock(os.Getpid(), "bencher7")
-	b.must(err)
+	lock := must.Get(b.directory.Lock(os.Getpid(), "bencher7"))(t)
 	st = status()
 	must.Equal(t, st.State, summary.StateStarting, "krund works on it", st)
 	b.must(lock.Release())
@@ -150,8 +145,7 @@ func TestServeStatus(t *testing.T) {
 	b := newExperimentOf(t, strings.Replace(experimentText, "executions = 2",
 		"executions = 2\nname = \"test\"\ndescription = \"<script>\"", 1))
 	b.run(results.Error, "it printed <script>alert(1)</script>")
-	f, err := experiment.Open(b.directory.FS(), b.dir())
-	b.must(err)
+	f := must.Get(experiment.Open(b.directory.FS(), b.dir()))(t)
 	now := time.Unix(1e9, 0)
 	a := &app{host: "bencher7", fsys: b.directory.FS(), now: func() time.Time { return now }}
 	server := &live.Server{Now: a.now, Every: watchEvery,
@@ -198,8 +192,7 @@ func TestWatch(t *testing.T) {
 	for range b.cfg.Slots() {
 		b.run(results.Completed)
 	}
-	f, err := experiment.Open(b.directory.FS(), b.dir())
-	b.must(err)
+	f := must.Get(experiment.Open(b.directory.FS(), b.dir()))(t)
 	var out bytes.Buffer
 	a := &app{host: "bencher7", fsys: b.directory.FS(), now: time.Now, terminal: &out}
 	b.must(a.watch(t.Context(), f, statusOptions{watch: true}))
@@ -213,8 +206,7 @@ func TestWatch(t *testing.T) {
 // TestServeWarns: an address that others can reach is served with a warning, the loopback without.
 func TestServeWarns(t *testing.T) {
 	b := newExperiment(t)
-	f, err := experiment.Open(b.directory.FS(), b.dir())
-	b.must(err)
+	f := must.Get(experiment.Open(b.directory.FS(), b.dir()))(t)
 	for address, want := range map[string]bool{"127.0.0.1:0": false, "[::1]:0": false, "0.0.0.0:0": true} {
 		var out, warned bytes.Buffer
 		a := &app{host: "bencher7", fsys: b.directory.FS(), now: time.Now, terminal: &out, stderr: &warned}

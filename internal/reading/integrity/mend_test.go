@@ -48,42 +48,40 @@ func mended(f directory.Directory) ([]string, error) { return integrity.Mend(f, 
 
 func checked(f directory.Directory) integrity.CheckReport { return integrity.Check(f, "lab1") }
 
+// begin begins the next slot, with a completed record of it.
+func begin(t *testing.T, s *schedule.Schedule) (schedule.Slot, results.Record) {
+	t.Helper()
+	slot := must.Get(s.Begin())(t)
+	return slot, results.Record{
+		Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
+		Outcome: results.Completed, Reasons: []string{},
+		ConfigHash: s.Header().ConfigHash, Host: "lab1", Started: now, StartNS: []int64{5},
+		WallNS: []int64{7},
+	}
+}
+
 // experiment has six slots: four completed, one with an error, one outstanding.
 func experiment(t *testing.T) (*crashfs.FS, directory.Directory) {
 	t.Helper()
 	fsys := crashfs.New("/x")
-	must := func(err error) {
-		t.Helper()
-		must.Do(t, err)
-	}
-	must(durable.WriteFile(fsys, toml, []byte(text), 0o644))
-	cfg, err := config.Parse(toml, []byte(text), "lab1", nil)
-	must(err)
-	f, err := directory.Create(fsys, dir)
-	must(err)
-	must(durable.WriteFile(fsys, f.ConfigCopy(), []byte(text), 0o644))
+	must.Do(t, durable.WriteFile(fsys, toml, []byte(text), 0o644))
+	cfg := must.Get(config.Parse(toml, []byte(text), "lab1", nil))(t)
+	f := must.Get(directory.Create(fsys, dir))(t)
+	must.Do(t, durable.WriteFile(fsys, f.ConfigCopy(), []byte(text), 0o644))
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: schedule.RoundRobin,
 		Seed: 1}
-	must(schedule.Create(fsys, f.Schedule(), h, cfg.Slots(), schedule.Plan(cfg.Keys(), cfg.Executions,
+	must.Do(t, schedule.Create(fsys, f.Schedule(), h, cfg.Slots(), schedule.Plan(cfg.Keys(), cfg.Executions,
 		h.Order, 1)))
-	s, err := schedule.Open(fsys, f.Schedule(), true)
-	must(err)
+	s := must.Get(schedule.Open(fsys, f.Schedule(), true))(t)
 	for i := range 5 {
-		slot, err := s.Begin()
-		must(err)
-		rec := results.Record{
-			Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
-			Outcome: results.Completed, Reasons: []string{},
-			ConfigHash: cfg.Hash, Host: "lab1", Started: now, StartNS: []int64{5}, WallNS: []int64{7},
-		}
+		slot, rec := begin(t, s)
 		flag := schedule.Completed
 		if i == 2 {
 			rec.Outcome, flag = results.Error, schedule.Error
 		}
-		must(results.NewAppender(fsys, f.Results()).Append(rec))
-		must(s.Finish(slot, flag))
+		must.Do(t, errors.Join(results.NewAppender(fsys, f.Results()).Append(rec), s.Finish(slot, flag)))
 	}
-	must(s.Close())
+	must.Do(t, s.Close())
 	return fsys, f
 }
 
@@ -163,6 +161,7 @@ func TestMendWithoutConfiguration(t *testing.T) {
 // TestBaseTemperaturesOfALostHeader: a rebuilt header has the base temperatures of the newest
 // record, so that krund continues to wait for them.
 func TestBaseTemperaturesOfALostHeader(t *testing.T) {
+	remove := func(fsys *crashfs.FS, f directory.Directory) error { return fsys.Remove(f.Schedule()) }
 	for _, test := range []struct {
 		name string
 		lost func(fsys *crashfs.FS, f directory.Directory) error
@@ -174,27 +173,15 @@ func TestBaseTemperaturesOfALostHeader(t *testing.T) {
 			overwrite(t, fsys, f.Schedule(), 512+30)
 			return nil
 		}, []results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
-		{"all of it", func(fsys *crashfs.FS,
-			f directory.Directory) error {
-			return fsys.Remove(f.Schedule())
-		},
-			[]results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}}, "[{k10temp/Tctl 41500}]"},
-		{"no record knows any", func(fsys *crashfs.FS,
-			f directory.Directory) error {
-			return fsys.Remove(f.Schedule())
-		}, nil, "[]"},
+		{"all of it", remove, []results.Temperature{{Sensor: "k10temp/Tctl", MilliC: 41500}},
+			"[{k10temp/Tctl 41500}]"},
+		{"no record knows any", remove, nil, "[]"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			fsys, f := experiment(t)
 			s := must.Get(schedule.Open(fsys, f.Schedule(), true))(t)
-			slot := must.Get(s.Begin())(t)
-			cfg := must.Get(config.Parse(toml, []byte(text), "lab1", nil))(t)
-			rec := results.Record{
-				Key: slot.Key, Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Iterations: 1,
-				Outcome: results.Completed, Reasons: []string{},
-				ConfigHash: cfg.Hash, Host: "lab1", Started: now.Add(time.Hour), StartNS: []int64{5},
-				WallNS: []int64{7},
-			}
+			slot, rec := begin(t, s)
+			rec.Started = now.Add(time.Hour)
 			rec.Machine.Temperatures.Base = test.base
 			must.Do(t, errors.Join(results.NewAppender(fsys, f.Results()).Append(rec),
 				s.Finish(slot, schedule.Completed), s.Close(), test.lost(fsys, f)))

@@ -40,61 +40,46 @@ nbody = { parameter = 10 }
 // TestStatusAndPlan follows an experiment of two slots.
 func TestStatusAndPlan(t *testing.T) {
 	toml := filepath.Join(t.TempDir(), "test.toml")
-	must := func(err error) {
-		t.Helper()
-		must.Do(t, err)
-	}
-	must(os.WriteFile(toml, []byte(text), 0o644))
-	cfg, err := config.Parse(toml, []byte(text), "bencher7", doctor.Settings())
-	must(err)
+	must.Do(t, os.WriteFile(toml, []byte(text), 0o644))
+	cfg := must.Get(config.Parse(toml, []byte(text), "bencher7", doctor.Settings()))(t)
 	plan := func() summary.Plan {
 		t.Helper()
-		p, err := summary.PlanOf(t.Context(), durable.OS(), cfg, toml)
-		must(err)
-		return p
+		return must.Get(summary.PlanOf(t.Context(), durable.OS(), cfg, toml))(t)
 	}
 	if p := plan(); p.SlotsTotal != 2 || p.Finished != 0 || len(p.Keys) != 1 || p.ETA.RemainingNS != nil ||
 		!strings.HasPrefix(p.ETA.String(), "unknown") {
 		t.Errorf("before: %+v, %s", p, p.ETA)
 	}
-	d, err := directory.Create(durable.OS(), directory.For(toml))
-	must(err)
-	must(durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
+	d := must.Get(directory.Create(durable.OS(), directory.For(toml)))(t)
+	must.Do(t, durable.WriteFile(durable.OS(), d.ConfigCopy(), []byte(text), 0o644))
 	e := cfg.Experiment
 	h := schedule.Header{ConfigHash: cfg.Hash, Created: "2026-11-21T09:00:00Z", Order: e.Order, Seed: e.Seed}
 	slots := schedule.Plan(cfg.Keys(), cfg.Executions, e.Order, e.Seed)
-	must(schedule.Create(durable.OS(), d.Schedule(), h, cfg.Slots(), slots))
-	s, err := schedule.Open(durable.OS(), d.Schedule(), true)
-	must(err)
+	must.Do(t, schedule.Create(durable.OS(), d.Schedule(), h, cfg.Slots(), slots))
+	s := must.Get(schedule.Open(durable.OS(), d.Schedule(), true))(t)
 	defer s.Close()
 	check := func(state string, finished int, eta string) {
 		t.Helper()
-		st, err := summary.StatusOf(experiment.Experiment{Directory: d}, "bencher7")
-		must(err)
+		st := must.Get(summary.StatusOf(experiment.Experiment{Directory: d}, "bencher7"))(t)
 		p := plan()
-		if st.State != state || st.Slots.Finished != finished || p.Finished != finished ||
-			len(st.Findings) > 0 ||
-			!strings.HasPrefix(st.ETA.String(), eta) || p.ETA.String() != st.ETA.String() {
-			t.Errorf("%+v, plan %+v", st, p)
-		}
+		must.Be(t, st.State == state && st.Slots.Finished == finished && p.Finished == finished &&
+			len(st.Findings) == 0 && strings.HasPrefix(st.ETA.String(), eta) &&
+			p.ETA.String() == st.ETA.String(), st, p)
 	}
 	check(summary.StateNew, 0, "unknown")
 	for n, want := range []string{"4m 0s, of which 3m 30s", "nothing is left"} {
-		slot, err := s.Begin()
-		must(err)
+		slot := must.Get(s.Begin())(t)
 		r := record(results.Completed, 0, 1, 2, 3)
 		r.Key, r.Slot, r.Attempt, r.Pexec, r.Iterations = slot.Key, slot.Index, slot.Attempts, slot.Pexec, 1
 		r.Experiment, r.Host, r.Reasons, r.Reboot = "test", "bencher7", []string{}, results.RebootNone
 		r.StartNS = nil
 		r.Process.WallNS = 30e9
-		must(results.NewAppender(durable.OS(), d.Results()).Append(r))
-		must(s.Finish(slot, schedule.Completed))
+		must.Do(t, results.NewAppender(durable.OS(), d.Results()).Append(r))
+		must.Do(t, s.Finish(slot, schedule.Completed))
 		check([]string{summary.StateUnfinished, summary.StateFinished}[n], n+1, want)
 	}
 	parsed := func(text string) *config.Config {
-		cfg, err := config.Parse(toml, []byte(text), "bencher7", doctor.Settings())
-		must(err)
-		return cfg
+		return must.Get(config.Parse(toml, []byte(text), "bencher7", doctor.Settings()))(t)
 	}
 	cfg = parsed("# a comment\n" + text)
 	if p := plan(); p.Finished != 2 || len(p.Notes) != 0 {
