@@ -90,7 +90,7 @@ func (a *app) bisect(ctx context.Context, dir string, o bisectOptions, clock sys
 		d, step, err := a.nextStep(ctx, &hub)
 		if err != nil || d.Action != sequential.Measure || b.Plan.To == "" {
 			if err == nil {
-				err = a.printBisection(b, d, step, o.format == "json")
+				err = a.printBisection(b, d, step, o.format)
 			}
 			return err
 		}
@@ -172,29 +172,22 @@ func (o bisectOptions) checkHub(p bisection.Plan) error {
 }
 
 // printBisection prints the answer, and returns the error for the exit status.
-func (a *app) printBisection(b *bisection.Bisection, d sequential.BisectDecision, step string,
-	asJSON bool) error {
-	names := b.Plan.Versions
-	if asJSON {
-		err := a.printJSON(struct {
-			sequential.BisectDecision
-			Versions []string `json:"versions"`
-			Step     string   `json:"step,omitempty"`
-		}{d, names, step})
-		if err != nil {
-			return err
-		}
-	}
-	if !asJSON {
+func (a *app) printBisection(b *bisection.Bisection, d sequential.BisectDecision, step,
+	format string) error {
+	err := a.answer(format, struct {
+		sequential.BisectDecision
+		Versions []string `json:"versions"`
+		Step     string   `json:"step,omitempty"`
+	}{d, b.Plan.Versions, step}, func() {
 		a.print("%s\n", b.Plan.Text(d))
-	}
-	if !asJSON && d.Action == sequential.Measure {
-		a.print("run the next step: %s\n", a.stepCommand(step))
-	}
-	switch d.Action {
-	case sequential.Found:
-		return nil
-	case sequential.Same:
+		if d.Action == sequential.Measure {
+			a.print("run the next step: %s\n", a.stepCommand(step))
+		}
+	})
+	switch {
+	case err != nil || d.Action == sequential.Found:
+		return err
+	case d.Action == sequential.Same:
 		return fmt.Errorf("%w: good and bad do not differ enough", errUnjudged)
 	}
 	return errStep
