@@ -31,7 +31,7 @@ func CompareTable(r *compare.Result) Table {
 		Narrow:  compareWidth,
 	}
 	t.changes(r, r.Changes)
-	t.Notes, t.Shown = compareNotes(r)
+	t.Notes = compareNotes(r)
 	return t
 }
 
@@ -156,11 +156,9 @@ var corrections = map[compare.Correction]string{
 	compare.None: "the probability of a false verdict is %s for each key, and larger for the table",
 }
 
-// compareNotes are what a reader has to know, first the method and what concerns all keys; shown is
-// how many the text has at least.
-func compareNotes(r *compare.Result) (notes []string, shown int) {
-	const few = 5
-	notes = methodNotes(r)
+// compareNotes are what a reader has to know, first the method and what concerns all keys.
+func compareNotes(r *compare.Result) []string {
+	notes := methodNotes(r)
 	for _, w := range r.Warnings {
 		if w.Code != warmup.WarnPrograms { // Table.First
 			notes = append(notes, w.Text)
@@ -169,8 +167,7 @@ func compareNotes(r *compare.Result) (notes []string, shown int) {
 	for _, s := range r.Restarts {
 		notes = append(notes, restartsText(s))
 	}
-	shown = max(few, len(notes)+1) // the note of most keys is among them
-	return append(append(notes, keyNotes(r)...), rulesText(r)), shown
+	return append(append(notes, keyNotes(r)...), rulesText(r))
 }
 
 // methodNotes are the sentences about what was compared, and how.

@@ -88,9 +88,9 @@ func groupTable(r *compare.Result) Table {
 		}
 		t.Add(cells...)
 	}
-	t.Notes, t.Shown = compareNotes(r)
+	t.Notes = compareNotes(r)
 	if g.Chosen != "" {
-		t.Notes, t.Shown = slices.Insert(t.Notes, 0, g.Chosen), t.Shown+1
+		t.Notes = slices.Insert(t.Notes, 0, g.Chosen)
 	}
 	return t
 }

@@ -57,9 +57,6 @@ type classView struct {
 	Significant bool
 }
 
-// Quiet reports whether a change of class is not significant.
-func (comparePage) Quiet(c *classView) bool { return !c.Significant }
-
 var verdictSigns = map[compare.Verdict]string{compare.Worse: "▲", compare.Better: "▼", compare.Changed: "◆",
 	compare.Same: "■", compare.CannotTell: "○"}
 

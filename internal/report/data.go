@@ -18,7 +18,7 @@ import (
 //
 //	krund.pair(K, {column, executions: [{number, label, unit, factor, values, outliers, ...}]})
 //	krund.columns(K, E, [{name, unit, core, values}])
-//	krund.events(K, E, {lost, lanes: [{kind, events, per, marks}], ...}): see eventsData
+//	krund.events(K, E, {lost, lanes: [{kind, events, per, marks}], ...}): see writeEvents
 //
 // K and E are indexes from 0 of the pair and of its execution. Values are the shortest decimal
 // numbers that round-trip, and null for missing values. Times factor they are in unit, that of the
@@ -113,22 +113,6 @@ const (
 	mostListed   = 600 // of all of them together
 )
 
-// eventsData is what the VM and the kernel did in one execution, as its page reads it.
-type eventsData struct {
-	Lost     int           `json:"lost"`
-	Lanes    []laneData    `json:"lanes"`
-	Names    []string      `json:"names"` // of the marks
-	Steady   string        `json:"steady"`
-	Findings []findingData `json:"findings"`
-}
-
-type laneData struct {
-	Kind   string   `json:"kind"`
-	Events int      `json:"events"`
-	Per    int      `json:"per"` // see explain.Lane
-	Marks  [][5]any `json:"marks"`
-}
-
 // findingData is the evidence at an outlier, or at the first iteration after a changepoint.
 type findingData struct {
 	At     int         `json:"at"`
@@ -140,41 +124,40 @@ type findingData struct {
 	More   int         `json:"more"`   // number of events that are not listed
 }
 
-// writeEvents writes the events of an execution, and the evidence of its findings: a call of
-// krund.events(K, E, ...).
+// writeEvents writes what the VM and the kernel did in an execution, and the evidence of its
+// findings: a call of krund.events(K, E, {lost, lanes: [{kind, events, per, marks}], names, steady,
+// findings}). For per see explain.Lane; names are those of the marks.
 func writeEvents(w io.Writer, pair, execution int, v *executionView) error {
-	return writeCall(w, "events", pair, execution, v.events())
-}
-
-func (v *executionView) events() eventsData {
-	d := eventsData{Lanes: []laneData{}, Names: []string{}, Findings: []findingData{}}
+	lost, steady, lanes, names, findings := 0, "", []any{}, []string{}, []findingData{}
 	if t := v.Timeline; t != nil {
-		d.Lost = t.Lost
+		lost = t.Lost
 		index := map[string]int{}
 		for _, l := range t.Lanes {
-			lane := laneData{l.Kind, l.Events, l.Per, make([][5]any, len(l.Marks))}
+			marks := make([][5]any, len(l.Marks))
 			for i, m := range l.Marks {
 				name, seen := index[m.Name]
 				if !seen {
-					name = len(d.Names)
-					index[m.Name], d.Names = name, append(d.Names, boundedName(m.Name))
+					name = len(names)
+					index[m.Name], names = name, append(names, boundedName(m.Name))
 				}
-				lane.Marks[i] = [5]any{thousandth(m.From), thousandth(m.To), m.Events, m.NS, name}
+				marks[i] = [5]any{thousandth(m.From), thousandth(m.To), m.Events, m.NS, name}
 			}
-			d.Lanes = append(d.Lanes, lane)
+			lanes = append(lanes, map[string]any{"kind": l.Kind, "events": l.Events, "per": l.Per,
+				"marks": marks})
 		}
 	}
 	if x := v.Explained; x != nil {
-		d.Steady = boundedText(x.Steady.Text)
+		steady = boundedText(x.Steady.Text)
 		listed := 0
 		for _, f := range x.Outliers {
-			d.Findings = append(d.Findings, v.finding(explain.Outliers, &f, &listed))
+			findings = append(findings, v.finding(explain.Outliers, &f, &listed))
 		}
 		for _, f := range x.Changepoints {
-			d.Findings = append(d.Findings, v.finding(explain.Changepoints, &f, &listed))
+			findings = append(findings, v.finding(explain.Changepoints, &f, &listed))
 		}
 	}
-	return d
+	return writeCall(w, "events", pair, execution, map[string]any{"lost": lost, "lanes": lanes,
+		"names": names, "steady": steady, "findings": findings})
 }
 
 func thousandth(v float64) float64 { return math.Round(v*1000) / 1000 }

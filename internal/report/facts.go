@@ -60,10 +60,11 @@ type Fact struct {
 	Records     int
 }
 
-// ControlFact counts how often a control ended in a status.
+// ControlFact counts how often a control ended in a status. Its values are those of the first
+// record, which has the initial ones: in later records krund had already set them.
 type ControlFact struct {
-	Name, Policy, Status, Wanted, Found, Detail string
-	Records                                     int
+	results.Control
+	Records int
 }
 
 // Fit reports whether the setting was as requested.
@@ -137,27 +138,23 @@ func (f *Facts) Add(r *results.Record) {
 }
 
 func note(list *[]Fact, name, value string) {
-	for i := range *list {
-		if v := &(*list)[i]; v.Name == name && v.Value == value {
-			v.Records++
-			return
-		}
+	i := slices.IndexFunc(*list, func(v Fact) bool { return v.Name == name && v.Value == value })
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, Fact{name, value, 0})
 	}
-	*list = append(*list, Fact{name, value, 1})
+	(*list)[i].Records++
 }
 
 func (f *Facts) control(c results.Control) {
-	one := ControlFact{c.Name, c.Policy, c.Status, c.Wanted, c.Found, c.Detail, 0}
-	for i := range f.Controls {
-		// The first record has the initial value; in later ones krund had already set it.
-		v := &f.Controls[i]
-		if v.Name == one.Name && v.Status == one.Status && v.Policy == one.Policy {
-			v.Records++
-			return
-		}
+	i := slices.IndexFunc(f.Controls, func(v ControlFact) bool {
+		return v.Name == c.Name && v.Status == c.Status && v.Policy == c.Policy
+	})
+	if i < 0 {
+		i = len(f.Controls)
+		f.Controls = append(f.Controls, ControlFact{c, 0})
 	}
-	one.Records = 1
-	f.Controls = append(f.Controls, one)
+	f.Controls[i].Records++
 }
 
 func runFacts(r *results.Record) RunFacts {

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
 
-	"krund/internal/analysis/arith"
 	"krund/internal/display"
 )
 
@@ -42,6 +40,7 @@ const (
 	nameSize            = 12 // of text inside panels
 	insetSize           = 10
 	insetTicks          = 5
+	insetLabels         = 44 // width of the numbers beside its axis
 )
 
 func (f *Figure) title() string { return f.Title }
@@ -59,7 +58,7 @@ func (f *Figure) height() vg.Length {
 func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	r, bottom := &f.Run, top+f.height()
 	c.text(label{text: f.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2},
-		size: f.titleSize()})
+		size: fittingTitle(f.Title, figureUnits-plotLeft)})
 	if len(r.Values) == 0 {
 		at := vg.Point{X: figureUnits / 2, Y: (top + bottom) / 2}
 		c.text(label{text: "no iterations", at: at, size: textSize, anchor: middle})
@@ -107,12 +106,6 @@ func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	}
 }
 
-// titleSize returns the size at which the title fits: it ends with the execution and its class.
-func (f *Figure) titleSize() vg.Length {
-	const letter = 0.58 // mean width of a letter relative to the size, in wide fonts such as DejaVu Sans
-	return min(titleSize, (figureUnits-plotLeft)/(letter*vg.Length(utf8.RuneCountInString(f.Title))))
-}
-
 // sign is the mark of a kind of event. Signs differ in shape as well as in color.
 type sign struct {
 	kind    EventKind
@@ -135,7 +128,7 @@ func (s *sign) draw(c canvas, at vg.Point, title string) {
 // events draws the signs of events at a height below the panel, and lines through the panel where
 // the kernel logged a message.
 func (p panel) events(r *Run, y vg.Length) {
-	for _, e := range labelsLast(r.Events) {
+	for _, e := range r.Events {
 		i := slices.IndexFunc(signs, func(s sign) bool { return s.kind == e.Kind })
 		if i < 0 {
 			continue
@@ -156,13 +149,6 @@ func (p panel) events(r *Run, y vg.Length) {
 			p.text(l)
 		}
 	}
-}
-
-// labelsLast returns the events in an order in which no sign covers a label.
-func labelsLast(events []MachineEvent) []MachineEvent {
-	return slices.SortedStableFunc(slices.Values(events), func(a, b MachineEvent) int {
-		return arith.One(a.Label != "") - arith.One(b.Label != "")
-	})
 }
 
 // legend explains the signs that occur.

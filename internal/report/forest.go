@@ -75,8 +75,8 @@ func (f *Forest) height() vg.Length {
 
 func (f *Forest) draw(c canvas, top vg.Length, _ int) {
 	const small = 20 // margin of a narrow figure
-	size := min(titleSize, fitting(f.Title, f.width()-small)*titleSize/nameSize)
-	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: size})
+	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2},
+		size: fittingTitle(f.Title, f.width()-small)})
 	top += titleHeight
 	p := panel{canvas: c, xs: Span{math.Log(f.Span.Low), math.Log(f.Span.High)}, ys: Span{0, 1},
 		size: textSize, Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*f.rowHeight())}
@@ -175,6 +175,11 @@ var marks = [...]struct {
 	WorseMark:  {worseInk, worseFill, [][2]vg.Length{{-6, 4}, {6, 4}, {0, -6}}},
 	SameMark:   {sameInk, sameFill, [][2]vg.Length{{-4, -4}, {4, -4}, {4, 4}, {-4, 4}}},
 	FaintMark:  {faintInk, faintInk, nil},
+}
+
+// fittingTitle returns the size at which a title fits into a width.
+func fittingTitle(text string, width vg.Length) vg.Length {
+	return fitting(text, width*nameSize/titleSize) * titleSize / nameSize
 }
 
 // fitting returns the size at which a text fits into a width.

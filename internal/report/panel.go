@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -107,7 +106,7 @@ func (p panel) inset(r *Run) {
 	box.Max = vg.Point{X: box.Min.X + size.X*insetWidth, Y: box.Min.Y + size.Y*insetHeight}
 	p.area(paperInk, "", corners(box.Rectangle))
 	p.lines(axisInk, append(corners(box.Rectangle), box.Min))
-	box.Min = box.Min.Add(vg.Point{X: insetLabels(r, p.unit), Y: insetSize / 2})
+	box.Min = box.Min.Add(vg.Point{X: insetLabels, Y: insetSize / 2})
 	box.Max = box.Max.Sub(vg.Point{X: insetSize, Y: 1.6 * insetSize})
 	box.xs, box.ys, box.size = Span{1, float64(r.Inset)}, r.InsetSpan, insetSize
 	box.frame(insetTicks)
@@ -121,16 +120,6 @@ func (p panel) inset(r *Run) {
 		text: fmt.Sprintf("first %d", r.Inset), at: vg.Point{X: box.Max.X - 4, Y: box.Min.Y + 0.7*insetSize},
 		size: insetSize, anchor: end, halo: true,
 	})
-}
-
-// insetLabels is the width of the numbers beside the inset's axis.
-func insetLabels(r *Run, unit display.Unit) vg.Length {
-	const digit, gap = 0.58, 9 // width of a digit relative to the size; beside the numbers
-	most := 0
-	for _, t := range r.InsetSpan.Ticks(insetTicks) {
-		most = max(most, utf8.RuneCountInString(tickText(t, r.InsetSpan, unit)))
-	}
-	return digit*insetSize*vg.Length(most) + gap
 }
 
 // run draws values, means, changepoints and, if circles is set, outliers.

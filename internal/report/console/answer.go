@@ -45,9 +45,6 @@ func (out *Console) Answer(answer trial.Answer) {
 		out.print("%sThe start of the shell, %s, is subtracted.%s\n", s.dim,
 			seconds(float64(answer.Shell.Mean)).Value(float64(answer.Shell.Mean)), s.reset)
 	}
-	if text := plusMinusMeans(answer); text != "" {
-		out.print("%s%s%s\n", s.dim, s.wrap("", text), s.reset)
-	}
 	if answer.Environment.Of == config.EnvironmentClean {
 		out.print("%s%s%s\n", s.dim, s.wrap("", clean(answer.Environment)), s.reset)
 	}
@@ -71,25 +68,6 @@ func tooShort(answer trial.Answer) string {
 	return fmt.Sprintf("too short to tell: it takes less time than the start of its shell varies, which is "+
 		"usually %s, and in one of ten runs above %s; use -N, which starts it without a shell",
 		seconds(usual).Value(usual), seconds(usual).Value(answer.Shell.Slow))
-}
-
-// plusMinusMeans says what ± is in an answer; "" if there is none.
-func plusMinusMeans(answer trial.Answer) string {
-	var means []string
-	if slices.ContainsFunc(answer.Subjects, func(r trial.Timing) bool {
-		return !r.TooShort && len(r.Times) > 0 && !math.IsNaN(float64(r.SD))
-	}) {
-		means = append(means, "after a time: the standard deviation")
-	}
-	if slices.ContainsFunc(answer.Compared, func(v trial.Versus) bool {
-		return !math.IsNaN(float64(v.High) - float64(v.Low))
-	}) {
-		means = append(means, "after a ratio: half of its 95% interval")
-	}
-	if len(means) == 0 {
-		return ""
-	}
-	return "± " + strings.Join(means, "; ") + "."
 }
 
 // clean describes what a clean environment consists of.

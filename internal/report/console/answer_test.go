@@ -109,7 +109,6 @@ c
   _
   1 run
 The start of the shell, 980.0 µs, is subtracted.
-± after a time: the standard deviation.
 Clean environment, not yours: only the variables HOME, USER, LOGNAME, SHELL, LANG, PATH, TOKEN; umask ` +
 		`022, no core files, no set-user-ID programs, and for root the highest priority.
 `

@@ -5,6 +5,7 @@ package live
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,28 +18,11 @@ import (
 	"krund/internal/reading/summary"
 )
 
+//go:embed page.html
+var pageText string
+
 // page shows the status in a browser. It works without scripts: the browser asks again.
-var page = template.Must(template.New("status").Parse(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-{{if .Every}}<meta http-equiv="refresh" content="{{.Every}}">{{end}}
-<title>{{.Percent}} {{.Name}}</title>
-<style>
-:root { color-scheme: light dark }
-body { font: 15px/1.5 ui-monospace, monospace; margin: 1.5em; max-width: 60em }
-pre { white-space: pre-wrap; overflow-wrap: anywhere }
-progress { width: 100% }
-</style>
-</head>
-<body>
-<progress max="100" value="{{.Value}}">{{.Percent}}</progress>
-<pre>{{.Text}}</pre>
-<p><a href="status.json">status.json</a>, as of {{.Time}}</p>
-</body>
-</html>
-`))
+var page = template.Must(template.New("status").Parse(pageText))
 
 // Server serves the status of an experiment, read only.
 type Server struct {
