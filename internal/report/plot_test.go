@@ -46,7 +46,12 @@ func pageSVG(t testing.TB, f *Figure) []byte {
 
 // TestWritePlot: every format is one that its readers take, whatever is in it.
 func TestWritePlot(t *testing.T) {
-	all := append(figures(t), &Figure{Title: "nothing", Run: NewRun(nil, nil)},
+	full := Figure{Title: "schön 漢", Column: "wall", Run: NewRun(levels(1, 300, 0.5), nil)}
+	full.Run.Events = placed(eventsOf(hotRun()))
+	full.Run.Panels = []Panel{
+		{Title: "gc", Unit: "s", Values: levels(2, 300, 0.1), Span: Span{0, 1}, Core: -1},
+		{Title: "cycles", Note: ", core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
+	all := append(figures(t), &full, &Figure{Title: "nothing", Run: NewRun(nil, nil)},
 		&Figure{Title: "gaps", Run: NewRun([]float64{1, math.NaN(), math.Inf(1), 2},
 			&warmup.Execution{Outliers: []int{1, 3}, CommonOutliers: []int{3}})})
 	var pdf, svg, image bytes.Buffer
@@ -61,7 +66,10 @@ func TestWritePlot(t *testing.T) {
 	must.Do(t, WritePlot(&svg, SVG, [][]Drawing{all}))
 	err := xml.Unmarshal(svg.Bytes(), new(struct{}))
 	must.Be(t, err == nil && !bytes.Contains(svg.Bytes(), []byte("<script>")), "SVG", err)
-	must.Do(t, WritePlot(&image, PNG, [][]Drawing{all[:2]}))
+	for _, want := range []string{"gc (s)", "cycles, core 0", "42.4 °C", "kernel message", "schön"} {
+		must.Contain(t, svg.String(), want, "the SVG lacks")
+	}
+	must.Do(t, WritePlot(&image, PNG, [][]Drawing{{all[0], &full}}))
 	picture, err := png.Decode(&image)
 	must.Be(t, err == nil && picture.Bounds().Dx() >= 1000, "PNG", err)
 }
@@ -90,20 +98,8 @@ func TestPages(t *testing.T) {
 	must.Be(t, Pages(nil) == nil, "no figures have pages")
 }
 
-// TestPlotWithAll: other columns and events are drawn in every format, and text beyond ASCII is
-// what it says.
-func TestPlotWithAll(t *testing.T) {
-	f := Figure{Title: "schön 漢", Column: "wall", Run: NewRun(levels(1, 300, 0.5), nil)}
-	f.Run.Events = placed(eventsOf(hotRun()))
-	f.Run.Panels = []Panel{{Title: "gc", Unit: "s", Values: levels(2, 300, 0.1), Span: Span{0, 1}, Core: -1},
-		{Title: "cycles", Note: ", core 0", Values: make([]float64, 300), Span: Span{0, 1}}}
-	var pdf, svg, image bytes.Buffer
-	for format, out := range map[PlotFormat]*bytes.Buffer{PDF: &pdf, SVG: &svg, PNG: &image} {
-		must.Do(t, WritePlot(out, format, [][]Drawing{{&f}}), format)
-	}
-	for _, want := range []string{"gc (s)", "cycles, core 0", "42.4 °C", "kernel message", "schön"} {
-		must.Contain(t, svg.String(), want, "the SVG lacks")
-	}
+// TestWindows1252: text beyond ASCII is what it says in a PDF.
+func TestWindows1252(t *testing.T) {
 	for text, want := range map[string]string{"58.4 °C": "58.4 \xb0C", "schön 漢 – €": "sch\xf6n ? \x96 \x80",
 		"\uFFFD\u0081": "??"} {
 		must.Equal(t, windows1252(text), want, "becomes")

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"regexp"
@@ -62,23 +61,10 @@ func TestTableGoldens(t *testing.T) {
 	}
 }
 
-// TestTablesAreReadable: what programs read is well-formed, and has a row per key.
-func TestTablesAreReadable(t *testing.T) {
-	doc := analysed(t, sample())
-	rows, err := csv.NewReader(strings.NewReader(rendered(t, doc, CSV))).ReadAll()
-	must.Be(t, err == nil && len(rows) == len(doc.Pairs)+1, "CSV", len(rows), "rows", err)
-	var object struct{ Rows []Row }
-	if err := json.Unmarshal([]byte(rendered(t, doc, JSON)), &object); err != nil ||
-		len(object.Rows) != len(doc.Pairs) {
-		t.Errorf("JSON has %d rows: %v", len(object.Rows), err)
-	}
-	must.Do(t, xml.Unmarshal([]byte("<x>"+rendered(t, doc, HTML)+"</x>"), new(struct{})), "HTML")
-	for _, line := range strings.Split(rendered(t, doc, LaTeX), "\n") {
-		must.Equal(t, strings.Count(line, "{"), strings.Count(line, "}"), "LaTeX braces do not match")
-	}
-	empty := &warmup.Document{}
+// TestEmptyTables: a document without keys has tables, too.
+func TestEmptyTables(t *testing.T) {
 	for _, f := range Formats {
-		must.Be(t, rendered(t, empty, f) != "", "no keys give", f)
+		must.Be(t, rendered(t, &warmup.Document{}, f) != "", "no keys give", f)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"krund/internal/analysis/warmup"
 	"krund/rig/must"
 )
 
@@ -38,16 +37,15 @@ func TestPainter(t *testing.T) {
 
 func TestProgressLine(t *testing.T) {
 	for _, c := range []struct {
-		p    warmup.Progress
-		want string
+		done, worked, of int
+		want             string
 	}{
-		{warmup.Progress{Of: 40}, "x [....................] 0 of 40 executions"},
-		{warmup.Progress{Executions: 20, Of: 40}, "x [##########..........] 20 of 40 executions, 10s left"},
-		{warmup.Progress{Executions: 20, Of: 40, Reused: 10},
-			"x [##########..........] 20 of 40 executions, 20s left"},
-		{warmup.Progress{Executions: 40, Of: 40}, "x [####################] 40 of 40 executions"},
-		{warmup.Progress{}, "x [....................] 0 of 0 executions"},
+		{0, 0, 40, "x [....................] 0 of 40 keys"},
+		{20, 20, 40, "x [##########..........] 20 of 40 keys, 10s left"},
+		{20, 10, 40, "x [##########..........] 20 of 40 keys, 20s left"},
+		{40, 40, 40, "x [####################] 40 of 40 keys"},
+		{0, 0, 0, "x [....................] 0 of 0 keys"},
 	} {
-		must.Equal(t, progressLine("x", c.p, 10*time.Second), c.want, c.p)
+		must.Equal(t, barLine("x", "keys", c.done, c.worked, c.of, 10*time.Second), c.want)
 	}
 }
