@@ -69,18 +69,12 @@ func (d *Distribution) height() vg.Length {
 }
 
 func (d *Distribution) draw(c canvas, top vg.Length, _ int) {
-	c.text(label{text: d.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2}, size: titleSize})
+	title(c, d.Title, plotLeft, top, figureUnits)
 	top += titleHeight + laneHeight
 	p := panel{canvas: c, xs: d.Span, ys: Span{0, 1}, size: textSize,
 		Rectangle: box(plotLeft, plotRight, top, distributionHeight)}
 	p.frame(5)
-	var grid [][]vg.Point
-	for _, t := range d.Span.Ticks(8) {
-		x := p.x(t)
-		grid = append(grid, p.upright(x))
-		p.below(tickText(t, d.Span, d.Unit), x, numbersBelow, textSize)
-	}
-	c.lines(gridInk, grid...)
+	p.ruler(d.Span.Ticks(8), func(v float64) string { return tickText(v, d.Span, d.Unit) })
 	for _, curve := range d.Curves {
 		style := seriesInk
 		if !curve.Steady {
@@ -146,7 +140,7 @@ func (b *Bars) title() string { return b.Title }
 func (b *Bars) height() vg.Length { return titleHeight + barsHeight + axisHeight }
 
 func (b *Bars) draw(c canvas, top vg.Length, _ int) {
-	c.text(label{text: b.Title, at: vg.Point{X: 8, Y: top + titleHeight/2}, size: titleSize})
+	title(c, b.Title, 8, top, figureUnits)
 	if len(b.Counts) == 0 {
 		return
 	}
@@ -158,6 +152,7 @@ func (b *Bars) draw(c canvas, top vg.Length, _ int) {
 		Rectangle: box(forestLeft, forestRight, top+titleHeight, barsHeight),
 		ys:        Span{0, float64(max(slices.Max(b.Counts), 1)) * (1 + fullMargin)}}
 	p.frame(4)
+	p.ruler(p.xs.Ticks(5), func(v float64) string { return tickText(v, p.xs, p.unit) })
 	width := 1 / float64(len(b.Counts))
 	const gap = 1
 	for i, n := range b.Counts {
@@ -166,8 +161,5 @@ func (b *Bars) draw(c canvas, top vg.Length, _ int) {
 			Max: vg.Point{X: p.x(float64(i+1)*width) - gap, Y: p.Max.Y}}))
 	}
 	p.lines(changeInk, p.level(p.y(float64(total)*width)))
-	for _, t := range p.xs.Ticks(5) {
-		p.below(tickText(t, p.xs, p.unit), p.x(t), numbersBelow, nameSize)
-	}
 	p.axisName(b.Axis)
 }

@@ -57,8 +57,7 @@ func (f *Figure) height() vg.Length {
 
 func (f *Figure) draw(c canvas, top vg.Length, columns int) {
 	r, bottom := &f.Run, top+f.height()
-	c.text(label{text: f.Title, at: vg.Point{X: plotLeft, Y: top + titleHeight/2},
-		size: fittingTitle(f.Title, figureUnits-plotLeft)})
+	title(c, f.Title, plotLeft, top, figureUnits)
 	if len(r.Values) == 0 {
 		at := vg.Point{X: figureUnits / 2, Y: (top + bottom) / 2}
 		c.text(label{text: "no iterations", at: at, size: textSize, anchor: middle})

@@ -75,8 +75,7 @@ func (f *Forest) height() vg.Length {
 
 func (f *Forest) draw(c canvas, top vg.Length, _ int) {
 	const small = 20 // margin of a narrow figure
-	c.text(label{text: f.Title, at: vg.Point{X: 8, Y: top + titleHeight/2},
-		size: fittingTitle(f.Title, f.width()-small)})
+	title(c, f.Title, 8, top, f.width())
 	top += titleHeight
 	p := panel{canvas: c, xs: Span{math.Log(f.Span.Low), math.Log(f.Span.High)}, ys: Span{0, 1},
 		size: textSize, Rectangle: box(forestLeft, forestRight, top, vg.Length(len(f.Rows))*f.rowHeight())}
@@ -98,13 +97,11 @@ func (p panel) log(ratio float64) vg.Length { return p.x(math.Log(ratio)) }
 
 // axis draws the grid and the numbers below it.
 func (f *Forest) axis(p panel) {
-	var grid [][]vg.Point
-	for _, t := range f.Ticks {
-		x := p.log(t)
-		grid = append(grid, p.upright(x))
-		p.below(ratioTick(t), x, numbersBelow, nameSize)
+	logs := make([]float64, len(f.Ticks))
+	for i, t := range f.Ticks {
+		logs[i] = math.Log(t)
 	}
-	p.lines(gridInk, grid...)
+	p.ruler(logs, func(v float64) string { return ratioTick(math.Exp(v)) })
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
 	p.axisName("change of the steady state")
 }
@@ -175,11 +172,6 @@ var marks = [...]struct {
 	WorseMark:  {worseInk, worseFill, [][2]vg.Length{{-6, 4}, {6, 4}, {0, -6}}},
 	SameMark:   {sameInk, sameFill, [][2]vg.Length{{-4, -4}, {4, -4}, {4, 4}, {-4, 4}}},
 	FaintMark:  {faintInk, faintInk, nil},
-}
-
-// fittingTitle returns the size at which a title fits into a width.
-func fittingTitle(text string, width vg.Length) vg.Length {
-	return fitting(text, width*nameSize/titleSize) * titleSize / nameSize
 }
 
 // fitting returns the size at which a text fits into a width.

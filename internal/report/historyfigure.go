@@ -54,8 +54,7 @@ func (f *HistoryFigure) width() vg.Length {
 
 func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
 	right := f.width() - (figureUnits - plotRight)
-	c.text(label{text: f.title(), at: vg.Point{X: plotLeft, Y: top + titleHeight/2},
-		size: fitting(f.title(), right-plotLeft)})
+	title(c, f.title(), plotLeft, top, right)
 	top += titleHeight
 	span := f.span()
 	p := panel{canvas: c, size: textSize, xs: Span{-0.5, float64(len(f.History.Versions)) - 0.5}, ys: span,
@@ -181,14 +180,10 @@ func (p panel) mark(at float64, style ink, text string, named []Span) []Span {
 // versions draws the labels of some versions.
 func (f *HistoryFigure) versions(p panel) {
 	const longest, width = 16, 110 // letters; of a label with its distance
-	n := int((p.Max.X - p.Min.X) / width)
-	for _, t := range p.xs.WholeTicks(n) {
+	for _, t := range p.xs.WholeTicks(int((p.Max.X - p.Min.X) / width)) {
 		if v := int(t); v >= 0 && v < len(f.History.Versions) {
-			text := display.PlainLine(versionLabel(f.History, v))
-			if letters := []rune(text); len(letters) > longest {
-				text = string(letters[:longest-1]) + "…"
-			}
-			p.below(text, p.x(t), numbersBelow, nameSize)
+			p.below(display.Middle(display.PlainLine(versionLabel(f.History, v)), longest), p.x(t), numbersBelow,
+				nameSize)
 		}
 	}
 	p.axisName("version")

@@ -155,19 +155,12 @@ func (f *Facts) conditions() string {
 	if f == nil || f.Records == 0 {
 		return ""
 	}
-	var parts []string
-	switch value(f.Values, rebootFact) {
-	case results.RebootHardware:
-		parts = append(parts, "a reboot before each execution")
-	case results.RebootKexec:
-		parts = append(parts, "a new kernel before each execution (kexec)")
-	case results.RebootSoft:
-		parts = append(parts, "a soft reboot before each execution")
-	case results.RebootNone:
-		parts = append(parts, "no reboots")
-	default:
-		parts = append(parts, "a reboot before some executions")
-	}
+	parts := []string{cmp.Or(map[string]string{
+		results.RebootHardware: "a reboot before each execution",
+		results.RebootKexec:    "a new kernel before each execution (kexec)",
+		results.RebootSoft:     "a soft reboot before each execution",
+		results.RebootNone:     "no reboots",
+	}[value(f.Values, rebootFact)], "a reboot before some executions")}
 	if source := value(f.Values, "counters"); source != "" && source != "none" {
 		parts = append(parts, "counters by "+source)
 	}

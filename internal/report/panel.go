@@ -55,6 +55,22 @@ func (p panel) below(text string, x, distance, size vg.Length) {
 	p.text(label{text: text, at: vg.Point{X: x, Y: p.Max.Y + distance}, size: size, anchor: middle})
 }
 
+// ruler draws upright lines at values of the horizontal axis, with their texts below.
+func (p panel) ruler(values []float64, text func(float64) string) {
+	var grid [][]vg.Point
+	for _, v := range values {
+		grid = append(grid, p.upright(p.x(v)))
+		p.below(text(v), p.x(v), numbersBelow, p.size)
+	}
+	p.lines(gridInk, grid...)
+}
+
+// title draws the title of a drawing that begins at top, smaller if it is long.
+func title(c canvas, text string, left, top, width vg.Length) {
+	c.text(label{text: text, at: vg.Point{X: left, Y: top + titleHeight/2},
+		size: fitting(text, (width-left)*nameSize/titleSize) * titleSize / nameSize})
+}
+
 // Distances of texts from a panel.
 const (
 	numbersBelow = 12

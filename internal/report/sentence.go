@@ -109,16 +109,9 @@ func (a answer) text() string {
 	for _, c := range a.of.Changes {
 		others += c.OtherTime
 	}
-	switch {
-	case others == 0:
-	case len(a.of.Changes) == 1:
-		c := a.of.Changes[0]
-		text += fmt.Sprintf("; compared are the %d and %d executions that were measured in turns, "+
-			"without %s of another time", len(c.ExecutionsBefore), len(c.ExecutionsAfter),
+	if others > 0 {
+		text += fmt.Sprintf("; compared are executions that were measured in turns, without %s of another time",
 			display.Count(others, "other"))
-	default:
-		text += fmt.Sprintf("; compared are executions that were measured in turns, without %s of "+
-			"another time", display.Count(others, "other"))
 	}
 	return text
 }
