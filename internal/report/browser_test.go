@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,21 +17,11 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/display"
+	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
-
-// disk is a directory for a report.
-type disk string
-
-func (d disk) Create(name string) (io.WriteCloser, error) {
-	file := filepath.Join(string(d), name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, err
-	}
-	return os.Create(file)
-}
 
 // browse opens a page of a report from the disk in headless Chromium, with a script that acts as a
 // reader would, and returns the result of the script and the messages on the console.
@@ -84,7 +73,7 @@ func reportOnDisk(t *testing.T) string {
 		facts.Add(throttledRun(d.Pairs[1].Key, i+1))
 	}
 	dir := t.TempDir()
-	must.Get(Site(disk(dir), Material{Document: analysed(t, d), Data: d, Facts: facts}))(t)
+	must.Get(WriteSite(durable.OS(), dir, Material{Document: analysed(t, d), Data: d, Facts: facts}))(t)
 	return dir
 }
 
@@ -272,7 +261,7 @@ func TestNarrowPages(t *testing.T) {
 	d := sample()
 	d.Pairs[0].Key.Benchmark = "org.apache.commons." + strings.Repeat("verylong", 12) + ".FastMath.sin"
 	dir := t.TempDir()
-	must.Get(Site(disk(dir), Material{Document: analysed(t, d), Data: d}))(t)
+	must.Get(WriteSite(durable.OS(), dir, Material{Document: analysed(t, d), Data: d}))(t)
 	comparePageFile(t, dir)
 	frames := ""
 	for _, page := range []string{"index.html", "keys/k0000.html", "keys/k0006.html", "ab.html"} {

@@ -189,7 +189,7 @@ func TestMachineEffect(t *testing.T) {
 			d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, e)
 		}
 		doc := analysed(t, d)
-		index := string(write(t, Material{Document: doc, Data: d})["index.html"].text)
+		index := string(write(t, Material{Document: doc, Data: d})["index.html"])
 		var text bytes.Buffer
 		MachineText(&text, compare.LevelsOf(d, doc, MachineConfidence, MachineKeys))
 		if machines == 1 {

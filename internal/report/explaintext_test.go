@@ -11,6 +11,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/explain"
+	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -130,7 +131,7 @@ func explanation(t testing.TB, in Material) *explain.Document {
 // after a click, by buttons and by keys. Names of events are text.
 func TestEventsInBrowser(t *testing.T) {
 	dir := t.TempDir()
-	must.Get(Site(disk(dir), explainedInput(t, eventful(400, 0))))(t)
+	must.Get(WriteSite(durable.OS(), dir, explainedInput(t, eventful(400, 0))))(t)
 	text, console := browse(t, filepath.Join(dir, "keys", "k0000.html"), `
 const $=(id)=>document.getElementById(id), press=(key)=>$("plot").dispatchEvent(new KeyboardEvent("keydown",{key}));
 await until(()=>document.querySelectorAll(".rows canvas").length>0);
@@ -186,7 +187,7 @@ return r;`)
 // steady state with the VM's evidence; the front page has the shares.
 func TestWhyWithoutScripts(t *testing.T) {
 	out := write(t, explainedInput(t, eventful(400, 0)))
-	page, index := string(out["keys/k0000.html"].text), string(out["index.html"].text)
+	page, index := string(out["keys/k0000.html"]), string(out["index.html"])
 	for _, want := range []string{"Why it changed", "30 of 30 outliers contain a garbage collection",
 		"<b>Unexplained</b>: 0 of 30 outliers; 0 of 0 changepoints", "✓ yes", "events gc",
 		"the VM: last compilation in iteration 20", "15 events were lost"} {
@@ -197,7 +198,7 @@ func TestWhyWithoutScripts(t *testing.T) {
 	}
 	must.Be(t, !strings.Contains(page, "<script>alert"), "a name of an event is code")
 	d := eventful(400, 0)
-	plain := string(write(t, Material{Document: analysed(t, d), Data: d})["keys/k0000.html"].text)
+	plain := string(write(t, Material{Document: analysed(t, d), Data: d})["keys/k0000.html"])
 	must.Be(t, !strings.Contains(plain, "Why it changed"), "there is an explanation without one")
 }
 
@@ -217,7 +218,7 @@ func TestEventsAreFew(t *testing.T) {
 		}
 		Names []string
 	}
-	text := string(out["data/k0000-0.js"].text)
+	text := string(out["data/k0000-0.js"])
 	_, text, _ = strings.Cut(text, "krund.events(0,0,")
 	must.Do(t, json.Unmarshal([]byte(strings.TrimSuffix(text, ");\n")), &got))
 	i := slices.IndexFunc(got.Lanes, func(l struct {
@@ -235,9 +236,9 @@ func TestEventsAreFew(t *testing.T) {
 	for _, name := range got.Names {
 		must.Be(t, len(name) <= longestName, "a name of", len(name), "bytes")
 	}
-	size := len(out["data/k0000-0.js"].text)
+	size := len(out["data/k0000-0.js"])
 	must.Be(t, size <= 120_000, size, "bytes for an execution")
-	size = len(out["plots/k0000-0.svg"].text)
+	size = len(out["plots/k0000-0.svg"])
 	must.Be(t, size <= 80_000, "a plot of", size, "bytes")
 }
 
@@ -245,7 +246,7 @@ func TestEventsAreFew(t *testing.T) {
 // sideways.
 func TestNarrowEvents(t *testing.T) {
 	dir := t.TempDir()
-	must.Get(Site(disk(dir), explainedInput(t, eventful(400, 0))))(t)
+	must.Get(WriteSite(durable.OS(), dir, explainedInput(t, eventful(400, 0))))(t)
 	html := `<!DOCTYPE html><html><head></head><body><iframe width="400" height="800" style="border:0" src="keys/k0000.html"></iframe></body></html>`
 	must.Do(t, os.WriteFile(filepath.Join(dir, "frame.html"), []byte(html), 0o644))
 	var l layout

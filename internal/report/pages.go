@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,7 +45,7 @@ func WriteSite(fsys durable.FS, dir string, in Material) (Size, error) {
 		return Size{}, err
 	}
 	p := &pageDirectory{fsys: fsys, dir: dir}
-	size, err := Site(p, in)
+	size, err := Site(p.put, in)
 	if err == nil {
 		err = p.finish()
 	}
@@ -76,42 +74,21 @@ func mayWrite(fsys durable.FS, dir string) error {
 	return nil
 }
 
-// Create creates a file and its directory.
-func (p *pageDirectory) Create(name string) (io.WriteCloser, error) {
+// put writes a file under its temporary name.
+func (p *pageDirectory) put(name string, content []byte) error {
 	file := p.path(name) + unfinished
 	if err := durable.MkdirAll(p.fsys, filepath.Dir(file)); err != nil {
-		return nil, err
+		return err
 	}
 	const usual = 0o644
 	f, err := p.fsys.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, usual)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &pageWriter{
-		File: f, sum: sha256.New(),
-		done: func(sum string) { p.written = append(p.written, pageFile{sum, name}) },
-	}, nil
-}
-
-// pageWriter is a file that is being written.
-type pageWriter struct {
-	durable.File
-	sum  hash.Hash
-	done func(sum string)
-}
-
-func (f *pageWriter) Write(text []byte) (int, error) {
-	n, err := f.File.Write(text)
-	f.sum.Write(text[:n])
-	return n, err
-}
-
-func (f *pageWriter) Close() error {
-	err := f.File.Close()
-	if err == nil {
-		f.done(hex.EncodeToString(f.sum.Sum(nil)))
-	}
-	return err
+	_, err = f.Write(content)
+	sum := sha256.Sum256(content)
+	p.written = append(p.written, pageFile{hex.EncodeToString(sum[:]), name})
+	return errors.Join(err, f.Close())
 }
 
 func (p *pageDirectory) path(name string) string {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -20,12 +19,7 @@ import (
 func makeReport(fsys durable.FS, text string, names ...string) error {
 	p := &pageDirectory{fsys: fsys, dir: "/report"}
 	for _, name := range append(names, "index.html") {
-		f, err := p.Create(name)
-		if err != nil {
-			return errors.Join(err, p.sweep())
-		}
-		_, err = io.WriteString(f, text)
-		if err := errors.Join(err, f.Close()); err != nil {
+		if err := p.put(name, []byte(text)); err != nil {
 			return errors.Join(err, p.sweep())
 		}
 	}

@@ -3,7 +3,6 @@ package report
 import (
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/rig/must"
@@ -77,16 +77,11 @@ func analysed(t *testing.T, d *dataset.Dataset) *warmup.Document {
 }
 
 // pages keeps a report in memory.
-type pages map[string]*page
+type pages map[string][]byte
 
-type page struct{ text []byte }
-
-func (p *page) Write(b []byte) (int, error) { p.text = append(p.text, b...); return len(b), nil }
-func (p *page) Close() error                { return nil }
-
-func (p pages) Create(name string) (io.WriteCloser, error) {
-	p[name] = &page{}
-	return p[name], nil
+func (p pages) put(name string, content []byte) error {
+	p[name] = content
+	return nil
 }
 
 func golden(t *testing.T, name, text string) {
@@ -132,7 +127,7 @@ func BenchmarkStudy(b *testing.B) {
 	in := study(b, 122)
 	dir := b.TempDir()
 	for b.Loop() {
-		size := must.Get(Site(disk(dir), in))(b)
+		size := must.Get(WriteSite(durable.OS(), dir, in))(b)
 		b.ReportMetric(float64(size.Bytes)/1e6, "MB")
 		b.ReportMetric(float64(size.Files), "files")
 	}
@@ -167,7 +162,7 @@ func BenchmarkEvents(b *testing.B) {
 	in.Explanation = explanation(b, in)
 	dir := b.TempDir()
 	for b.Loop() {
-		size := must.Get(Site(disk(dir), in))(b)
+		size := must.Get(WriteSite(durable.OS(), dir, in))(b)
 		b.ReportMetric(float64(size.Bytes)/1e6, "MB")
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -40,9 +41,7 @@ type Material struct {
 }
 
 // Output receives the files of a report. Names are relative, with slashes.
-type Output interface {
-	Create(name string) (io.WriteCloser, error)
-}
+type Output func(name string, content []byte) error
 
 // Size is the size of a report.
 type Size struct {
@@ -121,22 +120,17 @@ func (s *site) check() error {
 }
 
 // write writes a file.
-func (s *site) write(name string, content func(io.Writer) error) (err error) {
-	f, err := s.out.Create(name)
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
+func (s *site) write(name string, content func(io.Writer) error) error {
+	var b bytes.Buffer
+	err := content(&b)
+	if err == nil {
+		err = s.out(name, b.Bytes())
 	}
-	defer func() {
-		if closed := f.Close(); err == nil && closed != nil {
-			err = fmt.Errorf("write the report's %s: %w", name, closed)
-		}
-	}()
-	w := &counter{w: f}
-	if err := content(w); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the report's %s: %w", name, err)
 	}
 	s.size.Files++
-	s.size.Bytes += w.n
+	s.size.Bytes += int64(b.Len())
 	return nil
 }
 
@@ -150,17 +144,6 @@ func (s *site) plot(name string, d Drawing) error {
 // page writes a page by its template.
 func (s *site) page(name, template string, data any) error {
 	return s.write(name, func(w io.Writer) error { return s.pages.ExecuteTemplate(w, template, data) })
-}
-
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }
 
 func (s *site) asset(name string) error {

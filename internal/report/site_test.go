@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -22,10 +21,10 @@ import (
 func write(t *testing.T, in Material) pages {
 	t.Helper()
 	out := pages{}
-	size := must.Get(Site(out, in))(t)
+	size := must.Get(Site(out.put, in))(t)
 	var bytes int64
 	for _, p := range out {
-		bytes += int64(len(p.text))
+		bytes += int64(len(p))
 	}
 	must.Be(t, size.Files == len(out) && size.Bytes == bytes, "size", size, len(out), "files", bytes, "bytes")
 	return out
@@ -43,7 +42,7 @@ func TestSite(t *testing.T) {
 		}
 	}
 	for name, p := range out {
-		text := string(p.text)
+		text := string(p)
 		if strings.HasPrefix(name, "assets/") {
 			continue
 		}
@@ -51,10 +50,10 @@ func TestSite(t *testing.T) {
 			must.Be(t, !strings.Contains(text, bad), name, "contains", bad)
 		}
 		if strings.HasSuffix(name, ".svg") {
-			must.Do(t, xml.Unmarshal(p.text, new(struct{})), name)
+			must.Do(t, xml.Unmarshal(p, new(struct{})), name)
 		}
 	}
-	index := string(out["index.html"].text)
+	index := string(out["index.html"])
 	for _, want := range []string{"&lt;script&gt;alert", "keys/k0000.html", "bencher5", "no steady state",
 		"role=\"region\"", "0.20"} {
 		must.Contain(t, index, want, "the front page lacks")
@@ -80,7 +79,7 @@ func TestData(t *testing.T) {
 			Means    [][4]float64
 		}
 	}
-	call(t, out["data/k0000.js"].text, "krund.pair(0,", &got)
+	call(t, out["data/k0000.js"], "krund.pair(0,", &got)
 	for i, e := range got.Executions {
 		if !slices.Equal(e.Values, d.Pairs[0].Executions[i].Columns[0].Reals) || e.More != (i == 1) ||
 			e.Number != i+1 {
@@ -96,7 +95,7 @@ func TestData(t *testing.T) {
 		Core   int
 		Values []json.RawMessage
 	}
-	first, _, _ := bytes.Cut(out["data/k0000-1.js"].text, []byte("\nkrund.events("))
+	first, _, _ := bytes.Cut(out["data/k0000-1.js"], []byte("\nkrund.events("))
 	call(t, first, "krund.columns(0,1,", &columns)
 	if len(columns) != 2 || string(columns[0].Values[0]) != "18446744073709551615" ||
 		string(columns[1].Values[399]) != "null" || columns[0].Core != 3 {
@@ -138,8 +137,8 @@ func TestSmallAndLargeSites(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out := write(t, Material{Document: analysed(t, c.data), Data: c.data})
-			must.Be(t, strings.Contains(string(out["index.html"].text), c.index) && len(out) == c.files,
-				len(out), "files; the front page lacks", c.index, out["index.html"].text)
+			must.Be(t, strings.Contains(string(out["index.html"]), c.index) && len(out) == c.files,
+				len(out), "files; the front page lacks", c.index, out["index.html"])
 		})
 	}
 }
@@ -158,7 +157,7 @@ func TestSitesOfManyKeys(t *testing.T) {
 		return d
 	}
 	size := func(d *dataset.Dataset) int64 {
-		size := must.Get(Site(pages{}, Material{Document: analysed(t, d), Data: d}))(t)
+		size := must.Get(Site(pages{}.put, Material{Document: analysed(t, d), Data: d}))(t)
 		return size.Bytes
 	}
 	const few = 150
@@ -172,7 +171,7 @@ func TestSitesOfManyKeys(t *testing.T) {
 		t.Errorf("%d others, %d more: %+v", len(list), more, list[:5])
 	}
 	d.Pairs = make([]dataset.Pair, mostPages+1)
-	if _, err := Site(pages{}, Material{Document: &warmup.Document{Pairs: make([]warmup.Pair, mostPages+1)},
+	if _, err := Site(pages{}.put, Material{Document: &warmup.Document{Pairs: make([]warmup.Pair, mostPages+1)},
 		Data: d}); err == nil || !strings.Contains(err.Error(), "10001 keys") {
 		t.Error(err)
 	}
@@ -184,36 +183,23 @@ func TestSiteRefusesOtherData(t *testing.T) {
 	other := sample()
 	other.Pairs[2].Executions = other.Pairs[2].Executions[1:]
 	for _, data := range []*dataset.Dataset{other, {}} {
-		_, err := Site(pages{}, Material{Document: doc, Data: data})
+		_, err := Site(pages{}.put, Material{Document: doc, Data: data})
 		must.Fail(t, err, ErrMismatch)
 	}
 }
 
-// full fails every write after the given number of files.
-type full struct{ left int }
-
-var errFull = errors.New("no space left")
-
-func (f *full) Create(string) (io.WriteCloser, error) {
-	f.left--
-	if f.left < 0 {
-		return failing{}, nil
-	}
-	return &page{}, nil
-}
-
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, errFull }
-func (failing) Close() error              { return nil }
-
 func TestSiteReportsFailedWrites(t *testing.T) {
 	d := sample()
 	in := Material{Document: analysed(t, d), Data: d}
-	files := len(write(t, in))
-	for k := range files {
-		_, err := Site(&full{k}, in)
-		must.Need(t, errors.Is(err, errFull), "with room for", k, "files", err)
+	errFull := errors.New("no space left")
+	for k := range write(t, in) {
+		_, err := Site(func(name string, _ []byte) error {
+			if name == k {
+				return errFull
+			}
+			return nil
+		}, in)
+		must.Need(t, errors.Is(err, errFull), "without room for", k)
 	}
 }
 

@@ -3,12 +3,9 @@ package pages
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,6 +15,7 @@ import (
 	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/durable"
 	"krund/internal/experiment/key"
 	"krund/internal/experiment/results"
 	"krund/internal/hub/database/dbtest"
@@ -257,17 +255,6 @@ func TestDark(t *testing.T) {
 	}
 }
 
-// onDisk receives a report.
-type onDisk string
-
-func (d onDisk) Create(name string) (io.WriteCloser, error) {
-	file := filepath.Join(string(d), name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, err
-	}
-	return os.Create(file)
-}
-
 // realReport writes a report of two arms with a hostile name, and its comparison.
 func realReport(t *testing.T) string {
 	t.Helper()
@@ -295,7 +282,7 @@ func realReport(t *testing.T) string {
 		Confidence: compare.DefaultConfidence, Margin: compare.DefaultMargin,
 		FirstIterations: compare.DefaultFirstIterations}))(t)
 	dir := t.TempDir()
-	must.Get(report.Site(onDisk(dir), report.Material{Document: doc, Data: d,
+	must.Get(report.WriteSite(durable.OS(), dir, report.Material{Document: doc, Data: d,
 		Comparisons: []*compare.Result{r}}))(t)
 	return dir
 }
