@@ -100,16 +100,19 @@ func (out *Console) printResult(r trial.Timing, s style) {
 	out.print("%s\n  %s\n  %s\n", line+used+s.reset, plot(r.Times, s.levels), series(r))
 }
 
+// noun is what the series of a subject consists of.
+func noun(r trial.Timing) string {
+	if r.Command {
+		return "run"
+	}
+	return "iteration"
+}
+
 // series describes the series of a subject: "300 runs, steady, 3 outliers".
 func series(r trial.Timing) string {
-	what := "run"
-	if !r.Command {
-		what = "iteration"
-	}
-	text := display.Count(len(r.Times), what)
-	if !r.Command {
-		text = fmt.Sprintf("%d x %d %ss", r.Executions-r.Failed, len(r.Times)/max(1, r.Executions-r.Failed),
-			what)
+	text := display.Count(len(r.Times), noun(r))
+	if executions := r.Executions - r.Failed; !r.Command {
+		text = fmt.Sprintf("%d x %d iterations", executions, len(r.Times)/max(1, executions))
 	}
 	if state := stateOf(r); state != "" {
 		text += ", " + state
@@ -122,15 +125,11 @@ func series(r trial.Timing) string {
 
 // stateOf describes the class of a series in a word or two.
 func stateOf(r trial.Timing) string {
-	what := "run"
-	if !r.Command {
-		what = "iteration"
-	}
 	switch r.Class {
 	case classify.PairClass(classify.Flat):
 		return "steady"
 	case classify.PairClass(classify.Warmup), classify.GoodInconsistent:
-		return fmt.Sprintf("steady from %s %.0f", what, math.Max(r.Steady, 1))
+		return fmt.Sprintf("steady from %s %.0f", noun(r), math.Max(r.Steady, 1))
 	case classify.PairClass(classify.Slowdown):
 		return "slows down"
 	case classify.None:
@@ -174,7 +173,7 @@ func sentences(answer trial.Answer) []string {
 			text = fmt.Sprintf("%s and %s cannot be told apart: the ratio is %s; a change of %s %% would "+
 				"have been seen", fast.Name, slow.Name, plusMinus(v.Ratio, half), twoDigits(100*half))
 		}
-		lines = append(lines, text+remarks(fast, slow))
+		lines = append(lines, text)
 	}
 	return lines
 }
@@ -219,23 +218,6 @@ func revisions(answer trial.Answer, results map[string]trial.Timing) (lines []st
 		lines = append(lines, null)
 	}
 	return lines
-}
-
-// remarks describes the two series of a comparison: "; both steady; 3 outliers".
-func remarks(x, y trial.Timing) string {
-	text := ""
-	switch a, b := stateOf(x), stateOf(y); {
-	case a == "" || b == "":
-	case a == b:
-		text = "; both " + a
-	default:
-		text = fmt.Sprintf("; %s is %s, %s is %s", x.Name, a, y.Name, b)
-	}
-	text = strings.ReplaceAll(text, "is slows", "slows")
-	if n := x.Outliers + y.Outliers; n > 0 {
-		text += "; " + display.Count(n, "outlier")
-	}
-	return text
 }
 
 // twoDigits writes a percentage with two digits, or all that are before the point.
