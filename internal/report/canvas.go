@@ -57,86 +57,60 @@ const (
 	end    anchor = 1
 )
 
-// ink is a drawing style: an index of inks.
-type ink int
+// ink is a drawing style.
+type ink = *inkStyle
 
-const (
-	paperInk ink = iota
-	haloInk
-	textInk
-	gridInk
-	axisInk
-	seriesInk
-	outlierInk
-	commonInk
-	changeInk
-	equivalentInk
-	differentInk
-	kernelInk
-	kernelLineInk
-	throttleInk
-	throttleLineInk
-	temperatureInk
-	bandInk
-	lightInk
-	levelInk
-	betterInk
-	betterFill
-	worseInk
-	worseFill
-	sameInk
-	sameFill
-	faintInk
-	gcInk
-	compileInk
-	deoptInk
-	codeInk
-	pauseInk
-	switchInk
-	plainInk
-)
-
-// inks have the colors of Okabe and Ito, which are distinguishable with any color vision, for light
-// and for dark pages. Circles and dashes convey the same information without color.
-var inks = [...]struct {
+type inkStyle struct {
 	class       string      // in the style sheet of an SVG
 	light, dark uint32      // 0xRRGGBB
 	width       vg.Length   // of lines; 0: it fills areas
 	dashes      []vg.Length // lengths of a dash and of a gap
-}{
-	paperInk:        {class: "paper", light: 0xffffff, dark: 0x15181c},
-	haloInk:         {class: "halo", light: 0xffffff, dark: 0x15181c, width: 3},
-	textInk:         {class: "text", light: 0x222222, dark: 0xdddddd},
-	gridInk:         {class: "grid", light: 0xe0e0e0, dark: 0x333333, width: 1},
-	axisInk:         {class: "axis", light: 0x888888, dark: 0x888888, width: 1},
-	seriesInk:       {class: "series", light: 0x0072b2, dark: 0x56b4e9, width: 1},
-	outlierInk:      {class: "out", light: 0xd55e00, dark: 0xe69f00, width: 1},
-	commonInk:       {class: "common", light: 0x009e73, dark: 0x2ec99a, width: 1},
-	changeInk:       {class: "cp", light: 0xd55e00, dark: 0xe69f00, width: 1, dashes: []vg.Length{5, 4}},
-	equivalentInk:   {class: "eq", light: 0x000000, dark: 0xffffff, width: 1.8, dashes: []vg.Length{7, 4}},
-	differentInk:    {class: "ne", light: 0x777777, dark: 0x999999, width: 1.8, dashes: []vg.Length{7, 4}},
-	kernelInk:       {class: "kernel", light: 0xa0417c, dark: 0xe59ac4},
-	kernelLineInk:   {class: "kline", light: 0xa0417c, dark: 0xe59ac4, width: 1, dashes: []vg.Length{1, 3}},
-	throttleInk:     {class: "throttle", light: 0xd55e00, dark: 0xe69f00},
-	throttleLineInk: {class: "tline", light: 0xd55e00, dark: 0xe69f00, width: 1},
-	temperatureInk:  {class: "temperature", light: 0x0072b2, dark: 0x56b4e9},
-	bandInk:         {class: "band", light: 0xeceff2, dark: 0x262b31},
-	lightInk:        {class: "light", light: 0xc3cad2, dark: 0x4a525b, width: 7},
-	levelInk:        {class: "level", light: 0xd55e00, dark: 0xe69f00, width: 1.4},
-	betterInk:       {class: "better", light: 0x009e73, dark: 0x2ec99a, width: 2},
-	betterFill:      {class: "betterf", light: 0x009e73, dark: 0x2ec99a},
-	worseInk:        {class: "worse", light: 0xd55e00, dark: 0xe69f00, width: 2},
-	worseFill:       {class: "worsef", light: 0xd55e00, dark: 0xe69f00},
-	sameInk:         {class: "same", light: 0x0072b2, dark: 0x56b4e9, width: 2},
-	sameFill:        {class: "samef", light: 0x0072b2, dark: 0x56b4e9},
-	faintInk:        {class: "faint", light: 0x8a929b, dark: 0x7f8892, width: 1.6},
-	gcInk:           {class: "gc", light: 0x009e73, dark: 0x2ec99a},
-	compileInk:      {class: "compile", light: 0x0072b2, dark: 0x56b4e9},
-	deoptInk:        {class: "deopt", light: 0xd55e00, dark: 0xe69f00},
-	codeInk:         {class: "code", light: 0xa0417c, dark: 0xe59ac4},
-	pauseInk:        {class: "pause", light: 0xa87900, dark: 0xf0e442},
-	switchInk:       {class: "switch", light: 0x777777, dark: 0x999999},
-	plainInk:        {class: "plain", light: 0x222222, dark: 0xdddddd},
+}
+
+// inks have the colors of Okabe and Ito, which are distinguishable with any color vision, for light
+// and for dark pages. Circles and dashes convey the same information without color.
+var (
+	paperInk        = &inkStyle{"paper", 0xffffff, 0x15181c, 0, nil}
+	haloInk         = &inkStyle{"halo", 0xffffff, 0x15181c, 3, nil}
+	textInk         = &inkStyle{"text", 0x222222, 0xdddddd, 0, nil}
+	gridInk         = &inkStyle{"grid", 0xe0e0e0, 0x333333, 1, nil}
+	axisInk         = &inkStyle{"axis", 0x888888, 0x888888, 1, nil}
+	seriesInk       = &inkStyle{"series", 0x0072b2, 0x56b4e9, 1, nil}
+	outlierInk      = &inkStyle{"out", 0xd55e00, 0xe69f00, 1, nil}
+	commonInk       = &inkStyle{"common", 0x009e73, 0x2ec99a, 1, nil}
+	changeInk       = &inkStyle{"cp", 0xd55e00, 0xe69f00, 1, []vg.Length{5, 4}}
+	equivalentInk   = &inkStyle{"eq", 0x000000, 0xffffff, 1.8, []vg.Length{7, 4}}
+	differentInk    = &inkStyle{"ne", 0x777777, 0x999999, 1.8, []vg.Length{7, 4}}
+	kernelInk       = &inkStyle{"kernel", 0xa0417c, 0xe59ac4, 0, nil}
+	kernelLineInk   = &inkStyle{"kline", 0xa0417c, 0xe59ac4, 1, []vg.Length{1, 3}}
+	throttleInk     = &inkStyle{"throttle", 0xd55e00, 0xe69f00, 0, nil}
+	throttleLineInk = &inkStyle{"tline", 0xd55e00, 0xe69f00, 1, nil}
+	temperatureInk  = &inkStyle{"temperature", 0x0072b2, 0x56b4e9, 0, nil}
+	bandInk         = &inkStyle{"band", 0xeceff2, 0x262b31, 0, nil}
+	lightInk        = &inkStyle{"light", 0xc3cad2, 0x4a525b, 7, nil}
+	levelInk        = &inkStyle{"level", 0xd55e00, 0xe69f00, 1.4, nil}
+	betterInk       = &inkStyle{"better", 0x009e73, 0x2ec99a, 2, nil}
+	betterFill      = &inkStyle{"betterf", 0x009e73, 0x2ec99a, 0, nil}
+	worseInk        = &inkStyle{"worse", 0xd55e00, 0xe69f00, 2, nil}
+	worseFill       = &inkStyle{"worsef", 0xd55e00, 0xe69f00, 0, nil}
+	sameInk         = &inkStyle{"same", 0x0072b2, 0x56b4e9, 2, nil}
+	sameFill        = &inkStyle{"samef", 0x0072b2, 0x56b4e9, 0, nil}
+	faintInk        = &inkStyle{"faint", 0x8a929b, 0x7f8892, 1.6, nil}
+	gcInk           = &inkStyle{"gc", 0x009e73, 0x2ec99a, 0, nil}
+	compileInk      = &inkStyle{"compile", 0x0072b2, 0x56b4e9, 0, nil}
+	deoptInk        = &inkStyle{"deopt", 0xd55e00, 0xe69f00, 0, nil}
+	codeInk         = &inkStyle{"code", 0xa0417c, 0xe59ac4, 0, nil}
+	pauseInk        = &inkStyle{"pause", 0xa87900, 0xf0e442, 0, nil}
+	switchInk       = &inkStyle{"switch", 0x777777, 0x999999, 0, nil}
+	plainInk        = &inkStyle{"plain", 0x222222, 0xdddddd, 0, nil}
+)
+
+// inks are those of the style sheets.
+var inks = []ink{
+	paperInk, haloInk, textInk, gridInk, axisInk, seriesInk, outlierInk, commonInk, changeInk,
+	equivalentInk, differentInk, kernelInk, kernelLineInk, throttleInk, throttleLineInk, temperatureInk,
+	bandInk, lightInk, levelInk, betterInk, betterFill, worseInk, worseFill, sameInk, sameFill, faintInk,
+	gcInk, compileInk, deoptInk, codeInk, pauseInk, switchInk, plainInk,
 }
 
 // svgCanvas writes an SVG, with text elements and a style sheet for the colors.
@@ -188,7 +162,7 @@ func writeSVG(w io.Writer, page []Drawing, columns int, dark bool) error {
 	return c.Flush()
 }
 
-func (c svgCanvas) open(i ink) { c.WriteString(`<path class="` + inks[i].class + `" d="`) }
+func (c svgCanvas) open(i ink) { c.WriteString(`<path class="` + i.class + `" d="`) }
 
 // path writes the commands of an open line.
 func (c svgCanvas) path(points ...vg.Point) {
@@ -290,11 +264,10 @@ func newVGCanvas(c vg.Canvas, height vg.Length, encode func(string) string) vgCa
 func (c vgCanvas) at(p vg.Point) vg.Point { return vg.Point{X: p.X * unit, Y: c.height - p.Y*unit} }
 
 func (c vgCanvas) use(i ink) {
-	style := inks[i]
-	c.SetColor(color.RGBA{byte(style.light >> 16), byte(style.light >> 8), byte(style.light), 0xff})
-	c.SetLineWidth(style.width * unit)
-	dashes := make([]vg.Length, len(style.dashes))
-	for k, d := range style.dashes {
+	c.SetColor(color.RGBA{byte(i.light >> 16), byte(i.light >> 8), byte(i.light), 0xff})
+	c.SetLineWidth(i.width * unit)
+	dashes := make([]vg.Length, len(i.dashes))
+	for k, d := range i.dashes {
 		dashes[k] = d * unit
 	}
 	c.SetLineDash(dashes, 0)

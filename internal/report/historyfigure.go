@@ -182,8 +182,8 @@ func (f *HistoryFigure) versions(p panel) {
 	const longest, width = 16, 110 // letters; of a label with its distance
 	for _, t := range p.xs.WholeTicks(int((p.Max.X - p.Min.X) / width)) {
 		if v := int(t); v >= 0 && v < len(f.History.Versions) {
-			p.below(display.Middle(display.PlainLine(versionLabel(f.History, v)), longest), p.x(t), numbersBelow,
-				nameSize)
+			label := display.PlainLine(versionLabel(f.History, v))
+			p.below(display.Middle(label, longest), p.x(t), numbersBelow, nameSize)
 		}
 	}
 	p.axisName("version")

@@ -160,7 +160,7 @@ var laneStyles = []laneStyle{
 func writeMarks(w io.Writer) error {
 	lanes, events := map[string]any{}, map[EventKind]any{}
 	for _, s := range laneStyles {
-		lanes[s.kind] = map[string]any{"ink": inks[s.ink].class, "half": s.half, "corners": s.corners,
+		lanes[s.kind] = map[string]any{"ink": s.ink.class, "half": s.half, "corners": s.corners,
 			"glyph": s.glyph}
 	}
 	for _, s := range signs {

@@ -110,8 +110,8 @@ func (a answer) text() string {
 		others += c.OtherTime
 	}
 	if others > 0 {
-		text += fmt.Sprintf("; compared are executions that were measured in turns, without %s of another time",
-			display.Count(others, "other"))
+		text += fmt.Sprintf("; compared are executions that were measured in turns, without %s of another "+
+			"time", display.Count(others, "other"))
 	}
 	return text
 }

@@ -230,15 +230,8 @@ func (f *Facts) value(name string) string {
 // Reason is why executions were not analyzed.
 type Reason struct {
 	Reason string
-	Count  int         // executions
-	Keys   []FailedKey // each once, in the order of the document
-}
-
-// FailedKey is a key with executions that failed.
-type FailedKey struct {
-	Index int // of its page
-	Name  string
-	Count int
+	Count  int   // executions
+	Keys   []int // indexes of their pages, each once, in the order of the document
 }
 
 const (
@@ -264,29 +257,20 @@ func (in *Material) failures() (list []Reason, total int) {
 				at[reason] = n
 				list = append(list, Reason{Reason: reason})
 			}
-			list[n].add(FailedKey{i, p.Key, 1})
+			list[n].Count++
+			list[n].Keys = slices.Compact(append(list[n].Keys, i))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Reason) int { return cmp.Compare(b.Count, a.Count) })
 	if len(list) > mostReasons {
 		rest := Reason{Reason: display.Count(len(list)-mostReasons+1, "other reason")}
 		for _, f := range list[mostReasons-1:] {
-			for _, k := range f.Keys {
-				rest.add(k)
-			}
+			rest.Count, rest.Keys = rest.Count+f.Count, append(rest.Keys, f.Keys...)
 		}
+		rest.Keys = slices.Compact(slices.Sorted(slices.Values(rest.Keys)))
 		list = append(list[:mostReasons-1], rest)
 	}
 	return list, total
-}
-
-func (f *Reason) add(k FailedKey) {
-	f.Count += k.Count
-	if i := slices.IndexFunc(f.Keys, func(of FailedKey) bool { return of.Index == k.Index }); i >= 0 {
-		f.Keys[i].Count += k.Count
-		return
-	}
-	f.Keys = append(f.Keys, k)
 }
 
 // failure returns the reason why an execution failed: the first one, after its outcome; "" if it
