@@ -101,12 +101,10 @@ func groupCaption(r *compare.Result) string {
 		"▼ lower, ■ the same, ◆ other classes, ○ cannot tell", r.Groups.Base, percentText(r.Confidence))
 }
 
-// rowNoun is the head of the first column.
+// rowNoun is the head of the first column. Rows are benchmarks, unless variants tell them apart.
 func rowNoun(g *compare.Groups) string {
-	switch {
-	case slices.ContainsFunc(g.Rows, func(row string) bool { return strings.ContainsAny(row, ":@") }):
-		return "Key"
-	case g.By == compare.ByVM || g.By == compare.ByVariant:
+	if (g.By == compare.ByVM || g.By == compare.ByVariant) &&
+		!slices.ContainsFunc(g.Rows, func(row string) bool { return strings.ContainsAny(row, ":@") }) {
 		return "Benchmark"
 	}
 	return "Key"

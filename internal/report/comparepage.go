@@ -23,7 +23,7 @@ type comparePage struct {
 	Margin        string
 	Null          string // what the null arm shows; "" without one
 	Headline      string
-	Verdicts      []verdictCount
+	Verdicts      []compare.Verdict
 	Alerts        []string // what limits the verdicts
 	Weaknesses    []Weakness
 	Rows          []compareView
@@ -32,11 +32,6 @@ type comparePage struct {
 	Version       string
 
 	Forest, Histogram template.HTML
-}
-
-type verdictCount struct {
-	Name, Slug, Sign string
-	Keys             int
 }
 
 // compareView is a line of the page's table.
@@ -72,11 +67,8 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 	p := comparePage{
 		Index: index, Result: r, Title: compareTitle(r), Before: partyFacts(r.Before),
 		After: partyFacts(r.After), Margin: compare.Percent(r.Margin), Null: nullText(r.NullArm),
-		Headline: CompareAnswer(r), Version: version,
+		Headline: CompareAnswer(r), Version: version, Verdicts: verdictOrder,
 		Notes: append(append(methodNotes(r), keyNotes(r)...), rulesText(r)),
-	}
-	for _, v := range verdictOrder {
-		p.Verdicts = append(p.Verdicts, verdictCount{string(v), verdictSlug(v), verdictSigns[v], r.Counts[v]})
 	}
 	for _, warning := range r.Warnings {
 		if warning.Code == "null_arm" || warning.Code == warmup.WarnPrograms {
@@ -105,6 +97,7 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 		}
 	}
 	return writePage(w, "compare.html", template.FuncMap{"plural": display.Count, "percent100": percentText,
+		"verdictSlug": verdictSlug, "sign": func(v compare.Verdict) string { return verdictSigns[v] },
 		"interval": func(text string) template.HTML { return small(text, " (") }}, p)
 }
 

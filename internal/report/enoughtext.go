@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,31 +108,26 @@ func enoughRow(k *enough.Key, unit string) []string {
 		times(c.Takes, c.SureTakes), splitCell(k)}
 }
 
-// numbers joins numbers of executions; "-" is one that is unknown or too large.
+// numbers joins numbers of executions; one that is unknown or too large is 0.
 func numbers(list ...int) string {
-	texts := make([]string, len(list))
-	for i, n := range list {
-		if texts[i] = strconv.Itoa(n); n == 0 {
-			texts[i] = "-"
-		}
-	}
-	return joined(texts)
+	return joined(list, func(n int) bool { return n > 0 }, strconv.Itoa)
 }
 
 func times(list ...warmup.Real) string {
-	texts := make([]string, len(list))
-	for i, s := range list {
-		if texts[i] = "-"; !math.IsNaN(float64(s)) {
-			texts[i] = anySeconds(float64(s))
-		}
-	}
-	return joined(texts)
+	return joined(list, func(s warmup.Real) bool { return !math.IsNaN(float64(s)) },
+		func(s warmup.Real) string { return anySeconds(float64(s)) })
 }
 
-// joined is one "-" if nothing is known.
-func joined(texts []string) string {
-	if strings.Trim(strings.Join(texts, ""), "-") == "" {
+// joined is "-" for what is not known, and once if nothing is.
+func joined[T any](list []T, known func(T) bool, text func(T) string) string {
+	if !slices.ContainsFunc(list, known) {
 		return "-"
+	}
+	texts := make([]string, len(list))
+	for i, v := range list {
+		if texts[i] = "-"; known(v) {
+			texts[i] = text(v)
+		}
 	}
 	return strings.Join(texts, "; ")
 }

@@ -8,7 +8,6 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"slices"
 
 	"github.com/BurntSushi/toml"
 	"gonum.org/v1/plot/vg"
@@ -70,13 +69,12 @@ func (f *HistoryFigure) draw(c canvas, top vg.Length, _ int) {
 			[]vg.Point{{X: p.x(float64(l.From) - 0.4), Y: y}, {X: p.x(float64(l.To) + 0.4), Y: y}})
 	}
 	f.others(p)
-	var named []Span // where the lines of names have text; each has one line
 	replaced, _ := f.History.Seams(f.Key)
 	for _, s := range replaced {
-		named = p.mark(float64(s.Version)-0.5, kernelLineInk, "machine replaced", named)
+		p.mark(float64(s.Version)-0.5, kernelLineInk, "machine replaced", 0)
 	}
 	for i := range f.Key.Changes {
-		named = f.change(p, &f.Key.Changes[i], named)
+		f.change(p, i)
 	}
 	f.versions(p)
 	p.text(label{text: p.unit.Name(), at: vg.Point{X: textSize, Y: p.Min.Y + historyHeight/2}, size: textSize,
@@ -139,8 +137,9 @@ func (f *HistoryFigure) changed(e *history.Event) *history.Change {
 }
 
 // change draws a line where a change most probably happened, its size, and what made it.
-func (f *HistoryFigure) change(p panel, c *history.Change, named []Span) []Span {
-	style := changeInk
+func (f *HistoryFigure) change(p panel, number int) {
+	const rows = 4 // of names, below that of replaced machines
+	c, style := &f.Key.Changes[number], changeInk
 	text := signed(c.Ratio, twoDigits)
 	for i := range f.History.Events {
 		e := &f.History.Events[i]
@@ -152,29 +151,20 @@ func (f *HistoryFigure) change(p panel, c *history.Change, named []Span) []Span 
 	if c.Muted {
 		style, text = differentInk, text+" muted"
 	}
-	return p.mark(float64(c.Version)-0.5, style, text, named)
+	p.mark(float64(c.Version)-0.5, style, text, 1+number%rows)
 }
 
-// mark draws a line with a name, in the first line of names where nothing else is.
-func (p panel) mark(at float64, style ink, text string, named []Span) []Span {
+// mark draws a line with a name in a row of names.
+func (p panel) mark(at float64, style ink, text string, row int) {
+	const line = 14
 	x := p.x(at)
 	p.lines(style, p.upright(x))
-	const letter, line = 6.5, 14
-	width := letter * vg.Length(len(text))
-	l := label{text: text, at: vg.Point{X: x + 4, Y: p.Min.Y + 9}, size: nameSize, halo: true}
+	l := label{text: text, at: vg.Point{X: x + 4, Y: p.Min.Y + 9 + vg.Length(row*line)}, size: nameSize,
+		halo: true}
 	if x > (p.Min.X+p.Max.X)/2 {
-		l.at.X, l.anchor, x = x-4, end, x-width
+		l.at.X, l.anchor = x-4, end
 	}
-	own := Span{float64(x), float64(x + width)}
-	row := slices.IndexFunc(named, func(s Span) bool { return own.Low > s.High || own.High < s.Low })
-	if row < 0 {
-		row, named = len(named), append(named, own)
-	}
-	named[row] = Span{min(named[row].Low, own.Low), max(named[row].High, own.High)}
-	if l.at.Y += line * vg.Length(row); l.at.Y < p.Max.Y {
-		p.text(l)
-	}
-	return named
+	p.text(l)
 }
 
 // versions draws the labels of some versions.
