@@ -19,7 +19,6 @@ import (
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
 	"krund/internal/report/console"
-	"krund/internal/report/live"
 )
 
 type statusOptions struct {
@@ -144,7 +143,7 @@ func (a *app) serve(ctx context.Context, f experiment.Experiment, o statusOption
 		return usageError(fmt.Errorf("--serve needs an address and a port such as 127.0.0.1:0, not %q",
 			o.serve))
 	}
-	server := &live.Server{Now: a.now, Every: watchEvery,
+	server := &console.Server{Now: a.now, Every: watchEvery,
 		Status: func() (summary.Status, error) { return a.statusOf(f) },
 		Text:   func(st summary.Status) string { return a.statusText(st, o.by == "key") }}
 	return server.Listen(ctx, o.serve, func(at *net.TCPAddr) {

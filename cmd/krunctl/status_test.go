@@ -15,7 +15,7 @@ import (
 	"krund/internal/experiment/results"
 	"krund/internal/reading/experiment"
 	"krund/internal/reading/summary"
-	"krund/internal/report/live"
+	"krund/internal/report/console"
 	"krund/internal/schedule"
 	"krund/rig/must"
 )
@@ -148,7 +148,7 @@ func TestServeStatus(t *testing.T) {
 	f := must.Get(experiment.Open(b.directory.FS(), b.dir()))(t)
 	now := time.Unix(1e9, 0)
 	a := &app{host: "bencher7", fsys: b.directory.FS(), now: func() time.Time { return now }}
-	server := &live.Server{Now: a.now, Every: watchEvery,
+	server := &console.Server{Now: a.now, Every: watchEvery,
 		Status: func() (summary.Status, error) { return a.statusOf(f) },
 		Text:   func(st summary.Status) string { return a.statusText(st, false) }}
 	ask := func(method, host, path string) *httptest.ResponseRecorder {

@@ -79,9 +79,9 @@ func partyText(p compare.Party) string {
 func classChange(c *compare.Change) Signs {
 	return func(symbol func(classify.PairClass) string) string {
 		if c.Before == c.After {
-			return symbolOr(symbol, c.Before)
+			return symbol(c.Before)
 		}
-		text := symbolOr(symbol, c.Before) + " to " + symbolOr(symbol, c.After)
+		text := symbol(c.Before) + " to " + symbol(c.After)
 		if !byClass(c) {
 			return "(" + text + ")"
 		}
@@ -139,13 +139,6 @@ func pText(p float64) string {
 		return "<0.0001"
 	}
 	return strconv.FormatFloat(p, 'f', 4, 64)
-}
-
-func symbolOr(symbol func(classify.PairClass) string, c classify.PairClass) string {
-	if c == classify.None {
-		return "?"
-	}
-	return symbol(c)
 }
 
 // corrections explains how the p-values were corrected.

@@ -47,24 +47,22 @@ func (in *Material) Compare() error {
 	}
 	for _, by := range []compare.Factor{compare.ByVM, compare.ByVariant, compare.ByArm} {
 		r, err := compared(compare.Choice{By: by})
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if r == nil {
+		case r == nil:
 			continue
-		}
-		if by != compare.ByArm || !r.Groups.Two() {
+		case by != compare.ByArm || !r.Groups.Two():
 			in.Groups = append(in.Groups, r)
 		}
 		for _, arm := range r.Groups.Levels {
-			if by != compare.ByArm {
-				break
+			if by == compare.ByArm {
+				one, err := compared(compare.Choice{By: by, Base: r.Groups.Base, Only: []string{arm}})
+				if err != nil {
+					return err
+				}
+				in.Comparisons = append(in.Comparisons, one)
 			}
-			one, err := compared(compare.Choice{By: by, Base: r.Groups.Base, Only: []string{arm}})
-			if err != nil {
-				return err
-			}
-			in.Comparisons = append(in.Comparisons, one)
 		}
 	}
 	return nil

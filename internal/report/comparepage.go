@@ -25,7 +25,7 @@ type comparePage struct {
 	Headline      string
 	Verdicts      []compare.Verdict
 	Alerts        []string // what limits the verdicts
-	Weaknesses    []Weakness
+	Weaknesses    []string
 	Rows          []compareView
 	Notes         []string
 	Calibration   string
@@ -74,8 +74,7 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 		if warning.Code == "null_arm" || warning.Code == warmup.WarnPrograms {
 			p.Alerts = append(p.Alerts, warning.Text)
 		} else {
-			p.Weaknesses = append(p.Weaknesses,
-				Weakness{Short: firstClause(warning.Text), Text: warning.Text})
+			p.Weaknesses = append(p.Weaknesses, warning.Text)
 		}
 	}
 	names := compareNames(r)
@@ -96,9 +95,11 @@ func writeComparePage(w io.Writer, r *compare.Result, version, index string) err
 			return err
 		}
 	}
-	return writePage(w, "compare.html", template.FuncMap{"plural": display.Count, "percent100": percentText,
-		"verdictSlug": verdictSlug, "sign": func(v compare.Verdict) string { return verdictSigns[v] },
-		"interval": func(text string) template.HTML { return small(text, " (") }}, p)
+	return writePage(w, "compare.html", template.FuncMap{
+		"plural": display.Count, "percent100": percentText, "clause": firstClause, "verdictSlug": verdictSlug,
+		"sign":     func(v compare.Verdict) string { return verdictSigns[v] },
+		"interval": func(text string) template.HTML { return small(text, " (") },
+	}, p)
 }
 
 // partyFacts names a side and where it was measured.

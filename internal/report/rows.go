@@ -286,7 +286,7 @@ func (r Row) MeanText(unit display.Unit) string {
 var secondsUnit = display.UnitOf(dataset.Seconds)
 
 // plain is classify's symbol in plain text.
-func plain(c classify.PairClass) string { return c.Symbol() }
+func plain(c classify.PairClass) string { return cmp.Or(c.Symbol(), "?") }
 
 // classSigns are the study's signs for classes, in Unicode and in LaTeX.
 var classSigns = map[classify.PairClass][2]string{

@@ -53,11 +53,10 @@ func warningsOf(doc *warmup.Document) (list remarks) {
 	return list
 }
 
-// Weakness is a circumstance that weakens the results: a line of the front page, with its details.
+// Weakness is a circumstance that weakens the results: a line of a page, with its details.
 type Weakness struct {
-	Short string // the beginning of Text
-	Text  string
-	Keys  []string // nil: all
+	Text string
+	Keys []string // nil: all
 }
 
 // weaknesses lists the circumstances that concern all keys, then those of some, the most frequent
@@ -65,12 +64,12 @@ type Weakness struct {
 func weaknesses(doc *warmup.Document, facts *Facts) []Weakness {
 	var list []Weakness
 	for _, w := range documentWarnings(doc, facts) {
-		list = append(list, Weakness{firstClause(w.Text), w.Text, nil})
+		list = append(list, Weakness{w.Text, nil})
 	}
 	grouped := warningsOf(doc)
 	slices.SortStableFunc(grouped, func(a, b remark) int { return len(b.Keys) - len(a.Keys) })
 	for _, g := range grouped {
-		list = append(list, Weakness{firstClause(g.Texts[0]), g.Texts[0], g.Keys})
+		list = append(list, Weakness{g.Texts[0], g.Keys})
 	}
 	return list
 }

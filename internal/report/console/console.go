@@ -1,5 +1,6 @@
-// Package console writes what krunctl prints for people: records, progress, plans, answers. It
-// computes nothing. Start reading at [New]; each document has a method.
+// Package console writes what krunctl prints for people: records, progress, plans, answers; a
+// [Server] shows a status in a browser. It computes nothing. Start reading at [New]; each document
+// has a method.
 package console
 
 import (

@@ -1,6 +1,4 @@
-// Package live serves the status of a running experiment to browsers of this machine. Start reading
-// at [Server.ServeHTTP].
-package live
+package console
 
 import (
 	"bytes"
