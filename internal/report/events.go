@@ -124,11 +124,12 @@ func watcherEvents(w *results.Watcher) []MachineEvent {
 		list = append(list, MachineEvent{At: float64(*s.Warmup) - 0.5, Kind: WatcherEvent, Text: text})
 	}
 	if s.StopAt != nil {
-		text := "the watcher stopped the run: the measurement was complete"
+		text := "the watcher stopped the run"
 		if s.DryRun {
-			text = "the watcher would have stopped the run: the measurement was complete"
+			text = "the watcher would have stopped the run"
 		}
-		list = append(list, MachineEvent{At: float64(*s.StopAt) - 0.5, Kind: WatcherEvent, Text: text})
+		list = append(list, MachineEvent{At: float64(*s.StopAt) - 0.5, Kind: WatcherEvent,
+			Text: text + ": the measurement was complete"})
 	}
 	return list
 }

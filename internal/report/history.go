@@ -294,12 +294,6 @@ func historyNote(h *history.History, k *history.KeyHistory, c *history.Change, b
 }
 
 func historyNotes(h *history.History) []string {
-	measured := map[int]bool{}
-	for _, k := range h.Keys {
-		for _, p := range k.Points {
-			measured[p.Version] = true
-		}
-	}
 	found := make([]float64, len(h.Keys))
 	for i := range h.Keys {
 		if found[i] = h.Keys[i].Detectable; found[i] == 0 {
@@ -314,8 +308,8 @@ func historyNotes(h *history.History) []string {
 	}
 	return []string{
 		half,
-		fmt.Sprintf("%s, %d of them measured; %s in %s", display.Count(len(h.Versions), "version"),
-			len(measured), display.Count(h.Alerts(), "alert"), display.Count(len(h.Keys), "key")),
+		fmt.Sprintf("%s in %s of %s", display.Count(h.Alerts(), "alert"), display.Count(len(h.Keys), "key"),
+			display.Count(len(h.Versions), "version")),
 		fmt.Sprintf("all keys together have at most %g false alerts per version, on average", h.Rate),
 		fmt.Sprintf("intervals and culprits: %g%%", 100*h.Confidence),
 	}

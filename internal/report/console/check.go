@@ -248,18 +248,12 @@ func certificateAnswer(c noise.Certificate) string {
 			cmp.Or(strings.Join(c.NotApplied, ", "), "nothing"))
 	}
 	text += fmt.Sprintf(". Without them %.2g %% was lost", 100*c.Plain.Lost())
-	if a, b, e := c.Plain.Floor, c.Controlled.Floor, c.Effect; a != nil && b != nil && e != nil {
+	if e := c.Effect; e != nil {
 		does := "the program may be faster or slower with them"
-		noisy := "whether executions differ less with them cannot be told"
 		if e.High < 1 || e.Low > 1 {
 			does = fmt.Sprintf("the program takes %.4f of the time with them", e.Ratio)
 		}
-		if b.DifferHigh < a.DifferLow {
-			noisy = "executions differ less with them"
-		} else if b.DifferLow > a.DifferHigh {
-			noisy = "executions differ more with them"
-		}
-		text += "; " + does + ", and " + noisy
+		text += "; " + does
 	}
 	return text + "."
 }
