@@ -24,8 +24,7 @@ func CompareTable(r *compare.Result) Table {
 		return groupTable(r)
 	}
 	t := Table{
-		First:   programsText(r),
-		Answers: compareAnswers(r),
+		Answers: append(programs(r), compareAnswers(r)...),
 		Caption: compareCaption(r),
 		Label:   "tab:compare",
 		Narrow:  compareWidth,
@@ -58,14 +57,14 @@ func compareCaption(r *compare.Result) string {
 	return text
 }
 
-// programsText are the warnings that an output begins with.
-func programsText(r *compare.Result) (text string) {
+// programs are the warnings that an output begins with.
+func programs(r *compare.Result) (texts []string) {
 	for _, w := range r.Warnings {
 		if w.Code == warmup.WarnPrograms {
-			text += w.Text + ". "
+			texts = append(texts, w.Text)
 		}
 	}
-	return text
+	return texts
 }
 
 func partyText(p compare.Party) string {
@@ -153,7 +152,7 @@ var corrections = map[compare.Correction]string{
 func compareNotes(r *compare.Result) []string {
 	notes := methodNotes(r)
 	for _, w := range r.Warnings {
-		if w.Code != warmup.WarnPrograms { // Table.First
+		if w.Code != warmup.WarnPrograms { // Table.Answers
 			notes = append(notes, w.Text)
 		}
 	}

@@ -72,7 +72,7 @@ func (in *Material) Compare() error {
 func groupTable(r *compare.Result) Table {
 	g := r.Groups
 	t := Table{
-		First: programsText(r), Answers: compareAnswers(r), Label: "tab:groups", Narrow: compareWidth,
+		Answers: append(programs(r), compareAnswers(r)...), Label: "tab:groups", Narrow: compareWidth,
 		Caption: groupCaption(r),
 		Columns: []Head{Head(rowNoun(g)), Head(">" + g.Base)},
 	}

@@ -206,8 +206,8 @@ func changeOf(e *compare.Effect) string {
 // keys that changed, and everything else folded.
 func CompareMarkdown(w io.Writer, r *compare.Result) error {
 	var b strings.Builder
-	if text := programsText(r); text != "" {
-		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(text))
+	for _, text := range programs(r) {
+		fmt.Fprintf(&b, "%s.\n\n", escapeMarkdown(text))
 	}
 	fmt.Fprintf(&b, "**%s** (%s, %s for the table)\n\n", escapeMarkdown(CompareAnswer(r)),
 		escapeMarkdown(compareTitle(r)), percentText(r.Confidence))
@@ -223,7 +223,7 @@ func CompareMarkdown(w io.Writer, r *compare.Result) error {
 		b.WriteString(short.markdown() + "\n")
 	}
 	table := CompareTable(r)
-	table.First = "" // said above
+	table.Answers = nil // said above
 	fmt.Fprintf(&b, "<details><summary>All %s, and how they were compared</summary>\n\n%s\n</details>\n",
 		display.Count(len(r.Changes), "key"), table.markdown())
 	_, err := io.WriteString(w, b.String())

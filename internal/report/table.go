@@ -30,7 +30,6 @@ var Formats = []Format{Text, Markdown, HTML, LaTeX, CSV, JSON}
 
 // Table is what every table is written from.
 type Table struct {
-	First   string   // sentences before the caption, with a space at the end; "": none
 	Answers []string // what the table says, in sentences without periods
 	Caption string
 	Narrow  int    // columns of a terminal that the text fits; 0: any
@@ -197,10 +196,6 @@ func (t *Table) text() string {
 	line := func(text, indent string) {
 		fmt.Fprintln(&b, display.Wrap(display.PlainLine(text), t.Narrow, indent))
 	}
-	if t.First != "" {
-		line(t.First, "")
-		fmt.Fprintln(&b)
-	}
 	for _, text := range t.Answers {
 		line(text, "  ")
 	}
@@ -227,7 +222,7 @@ func (t *Table) text() string {
 
 // captions are the sentences above the table.
 func (t *Table) captions() string {
-	text := t.First
+	text := ""
 	for _, answer := range t.Answers {
 		text += answer + ". "
 	}
