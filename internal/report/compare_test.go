@@ -195,10 +195,10 @@ func TestGroupsOfReport(t *testing.T) {
 // TestComparePageInBrowser: it filters by verdict.
 func TestComparePageInBrowser(t *testing.T) {
 	var l layout
-	text, console := browse(t, comparePageFile(t, t.TempDir()), `
+	try(t, comparePageFile(t, t.TempDir()), `
 document.getElementById("class").value="worse"; document.getElementById("class").dispatchEvent(new Event("change"));
-return {reason:[...document.querySelectorAll("#table tbody tr:not([hidden]) th")].map((e)=>e.title).join()};`)
-	if l.read(t, text, console); l.Reason != "nbody:PyPy:x" {
+return {reason:[...document.querySelectorAll("#table tbody tr:not([hidden]) th")].map((e)=>e.title).join()};`, &l)
+	if l.Reason != "nbody:PyPy:x" {
 		t.Errorf("worse are %q", l.Reason)
 	}
 }

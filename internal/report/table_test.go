@@ -68,17 +68,6 @@ func TestEmptyTables(t *testing.T) {
 	}
 }
 
-// TestFormulas: a name is no formula in a table of the report.
-func TestFormulas(t *testing.T) {
-	d := sample()
-	d.Pairs[0].Key.Benchmark = "=HYPERLINK(1)"
-	var b bytes.Buffer
-	if err := ResultCSV(&b, analysed(t, d), nil); err != nil ||
-		!strings.Contains(b.String(), "\n'=HYPERLINK(1),PyPy") {
-		t.Errorf("%v: %s", err, b.String())
-	}
-}
-
 func TestHistogram(t *testing.T) {
 	for _, c := range []struct {
 		values    []float64
