@@ -46,6 +46,11 @@ func TestHistoryText(t *testing.T) {
 		must.Contain(t, wide, want)
 	}
 	must.Contain(t, write(HistoryView{Format: "markdown"}), `| \#1 undecided on m | 012345678901, night 3`)
+	h.Keys[0].Points = []history.Point{{Value: 1, Low: 0.99, High: 1.01}, {Version: 2, Value: 1.003}}
+	for format, want := range map[string]string{"svg": ">+0.3 % undecided</text>", "html": "</svg>",
+		"csv": "x,m,a,0,1,0.99,1.01,"} {
+		must.Contain(t, write(HistoryView{Format: format}), want, format)
+	}
 	for i := range 20 {
 		h.Keys = append(h.Keys, history.KeyHistory{Key: fmt.Sprint("k", i)})
 	}
