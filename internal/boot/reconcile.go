@@ -78,7 +78,7 @@ func (x *experiment) lose(ctx context.Context, slot schedule.Slot) error {
 		x.BootID == x.schedule.Header().Boot)
 	x.Log.Warn("an attempt was lost", "slot", slot.Index, "key", slot.Key.String(), "attempt", slot.Attempts,
 		"outcome", string(o.Outcome))
-	record := x.emptyRecord(slot)
+	record := x.planned(slot, results.Record{})
 	record.Outcome, record.Reasons = o.Outcome, o.Reasons
 	// the boot of the attempt, not this one, which is about to have an attempt of its own
 	record.BootID = x.schedule.Header().Boot

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,18 +26,17 @@ import (
 	"krund/internal/schedule/rerun"
 )
 
-// emptyRecord returns a record that contains only what was planned.
-func (x *experiment) emptyRecord(slot schedule.Slot) results.Record {
+// planned adds what was planned to a record.
+func (x *experiment) planned(slot schedule.Slot, r results.Record) results.Record {
 	vm, _, benchmark, _ := x.cfg.Lookup(slot.Key) // the key is from this configuration
-	return results.Record{
-		Key: slot.Key, Krund: x.Version, Experiment: x.cfg.Experiment.Name,
-		ConfigHash: x.cfg.Hash, Host: x.Host,
-		Slot: slot.Index, Attempt: slot.Attempts, Pexec: slot.Pexec, Edition: x.edition(),
-		Parameter: int64(benchmark.Parameter), Iterations: x.cfg.Iterations(slot.Key),
-		Instrument: vm.Instrument,
-		Reasons:    []string{}, Reboot: x.bootKind(), BootID: x.BootID, Started: x.Clock.Now().UTC(),
-		CounterSource: "none",
-	}
+	r.Key, r.Krund, r.Host = slot.Key, x.Version, x.Host
+	r.Experiment, r.ConfigHash = x.cfg.Experiment.Name, x.cfg.Hash
+	r.Slot, r.Attempt, r.Pexec, r.Edition = slot.Index, slot.Attempts, slot.Pexec, x.edition()
+	r.Parameter, r.Iterations = int64(benchmark.Parameter), x.cfg.Iterations(slot.Key)
+	r.Instrument, r.Reasons = vm.Instrument, []string{}
+	r.Reboot, r.BootID, r.Started = x.bootKind(), x.BootID, x.Clock.Now().UTC()
+	r.CounterSource = cmp.Or(r.CounterSource, "none")
+	return r
 }
 
 // layout returns the layout of a slot. Another attempt has the same one.
@@ -52,15 +52,9 @@ func (x *experiment) layout(slot schedule.Slot) execution.Layout {
 // judge assembles the record of a run and decides its outcome. more is how many attempts the slot
 // has left.
 func (x *experiment) judge(slot schedule.Slot, start baseline, run observedRun, more int) results.Record {
-	r, m, seen := x.emptyRecord(slot), run.measured, run.observed
+	m, seen := run.measured, run.observed
+	r := x.planned(slot, m.Record)
 	r.Started = run.started.UTC()
-	r.Clock = m.Clock
-	r.CounterSource, r.CounterReason = m.CounterSource, m.CounterReason
-	r.Startup, r.StartNS, r.WallNS, r.Columns, r.Totals, r.Library = m.Startup, m.StartNS, m.WallNS,
-		m.Columns, m.Totals, m.Library
-	r.Events, r.EventsLost, r.Switches = m.Events, m.EventsLost, m.Switches
-	r.Energy, r.Frequencies = m.Energy, m.Frequencies
-	r.Layout, r.Watcher, r.Process, r.Daemon = m.Layout, m.Watcher, m.Process, m.Daemon
 	// never nil, which means unknown
 	r.Process.Findings = append(append([]string{}, start.findings...), m.Process.Findings...)
 	r.Machine = seen.Machine
@@ -252,7 +246,7 @@ func (x *experiment) append(slot schedule.Slot, record results.Record) (results.
 	if !durable.IsFull(err) {
 		return "", err
 	}
-	small := x.emptyRecord(slot)
+	small := x.planned(slot, results.Record{})
 	small.Started, small.BootID = record.Started, record.BootID
 	small.Process.Findings = record.Process.Findings
 	small.Outcome = results.Rerun

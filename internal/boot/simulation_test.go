@@ -96,8 +96,8 @@ func good(j execution.Job, _ int) execution.Measured {
 		wall[i] = int64(1000 + i)
 	}
 	return execution.Measured{
-		Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, StartNS: wall, Columns: []results.Column{},
-		Process:   results.Process{Argv: []string{j.Benchmark}, Exit: &zero},
+		Record: results.Record{Clock: "CLOCK_MONOTONIC_RAW", WallNS: wall, StartNS: wall,
+			Columns: []results.Column{}, Process: results.Process{Argv: []string{j.Benchmark}, Exit: &zero}},
 		Execution: verdict.Evidence{Planned: j.Iterations, Done: j.Iterations, Exit: &zero},
 	}
 }

@@ -25,29 +25,10 @@ import (
 	"krund/runners/external"
 )
 
-// Measured is the result of one process execution: the parts of a record, and the input of the
-// verdict.
+// Measured is the result of one process execution, and the input of the verdict.
 type Measured struct {
-	Clock   string
-	Startup results.Startup
-	StartNS []int64
-	WallNS  []int64
-	Columns []results.Column
-	Totals  []results.Total
-	Events  []results.Event // those of the benchmark's process, by time
-	// events that the process reported and that are not among Events
-	EventsLost int
-	Switches   *results.Switches // nil: not wanted
-	Energy     []results.Energy
-	Library    *results.Library // nil for external suites
-	Layout     *results.Layout  // nil if krund did not determine it
-	Watcher    *results.Watcher // nil without one
-	Process    results.Process
-	Daemon     results.Daemon
-
-	Frequencies   []results.Frequency
-	CounterSource string // "perf", "rdpmc", "msr", "none", "external"
-	CounterReason string // reason for this source
+	// The parts of the record that follow from the process: from Clock to Daemon, but for Machine.
+	results.Record
 
 	Interrupted bool             // the context ended and the benchmark was killed; the result does not count
 	Execution   verdict.Evidence // Disturbed has the counters' findings; the caller adds those of the probes
@@ -290,10 +271,8 @@ func fromRun(j Job, run child.Run, in Installed) Measured {
 	if f := run.NotStarted; f != nil {
 		e.NotStarted = f.Text
 	}
-	return Measured{
-		Layout: layout, Process: p, Execution: e, Interrupted: run.Interrupted,
-		Daemon: run.Daemon,
-	}
+	return Measured{Record: results.Record{Layout: layout, Process: p, Daemon: run.Daemon}, Execution: e,
+		Interrupted: run.Interrupted}
 }
 
 // said returns the end of an output, where a program says why it ends.

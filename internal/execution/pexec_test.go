@@ -267,10 +267,10 @@ func TestFrequencies(t *testing.T) {
 	counter := func(name string, core *int, n uint64) results.Column {
 		return results.Column{Name: name, Kind: results.KindCounter, Core: core, Counts: []uint64{n}}
 	}
-	m := Measured{StartNS: []int64{0}, WallNS: []int64{1e9}, Columns: []results.Column{
+	m := Measured{Record: results.Record{StartNS: []int64{0}, WallNS: []int64{1e9}, Columns: []results.Column{
 		counter("aperf", &zero, 2.9e9), counter("mperf", &zero, 3.187e9), counter("smi", &zero, 2),
 		counter("aperf", &four, 2.4e9), counter("mperf", &four, 3.187e9), counter("smi", &four, 2),
-	}}
+	}}}
 	m.judgeCounters(Job{Verdict: config.Verdict{RatioTolerance: 0.03}, Frequencies: []results.Frequency{
 		{Core: &zero, HeldKHz: &held0, MPERFHz: &rate}, {Core: &four, HeldKHz: &held4, MPERFHz: &rate},
 	}})

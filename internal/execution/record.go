@@ -163,8 +163,9 @@ func handOver(c *child.Command, counters counterSet) {
 
 // judgeCounters adds the counters' verdict on the frequency and on themselves.
 func (m *Measured) judgeCounters(j Job) {
-	run, ok := verdict.RunOf(results.Record{StartNS: m.StartNS, WallNS: m.WallNS, Columns: m.Columns,
-		Totals: m.Totals, Startup: m.Startup, Frequencies: j.Frequencies})
+	before := m.Record
+	before.Frequencies = j.Frequencies
+	run, ok := verdict.RunOf(before)
 	if !ok {
 		return
 	}
