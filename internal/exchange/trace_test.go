@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -86,32 +87,7 @@ func TestTraceSwitches(t *testing.T) {
 func TestTrace(t *testing.T) {
 	var b bytes.Buffer
 	must.Do(t, WriteTrace(&b, slices.Values([]results.Record{eventful()})))
-	want := `{"displayTimeUnit":"ns","traceEvents":[
-{"name":"process_name","cat":"__metadata","ph":"M","pid":1,"tid":0,"args":{"name":"b:V:v, execution 5 (slot 4)"}},
-{"name":"process_sort_index","cat":"__metadata","ph":"M","pid":1,"tid":0,"args":{"sort_index":1}},
-{"name":"process_labels","cat":"__metadata","ph":"M","pid":1,"tid":0,"args":{"labels":"instrumented (events), 2 events lost"}},
-{"name":"thread_name","cat":"__metadata","ph":"M","pid":1,"tid":1,"args":{"name":"iterations"}},
-{"name":"thread_sort_index","cat":"__metadata","ph":"M","pid":1,"tid":1,"args":{"sort_index":1}},
-{"name":"start of the VM","cat":"start","ph":"X","ts":0.000,"dur":9999.999,"pid":1,"tid":1},
-{"name":"load the benchmark","cat":"start","ph":"X","ts":10000.000,"dur":9999.999,"pid":1,"tid":1},
-{"name":"iteration 0","cat":"iteration","ph":"X","ts":20000.000,"dur":2000.000,"pid":1,"tid":1,"args":{"gc_time":300001}},
-{"name":"iteration 1","cat":"iteration","ph":"X","ts":22500.000,"dur":1000.001,"pid":1,"tid":1},
-{"name":"thread_name","cat":"__metadata","ph":"M","pid":1,"tid":2,"args":{"name":"compile"}},
-{"name":"thread_sort_index","cat":"__metadata","ph":"M","pid":1,"tid":2,"args":{"sort_index":2}},
-{"name":"f","cat":"compile","ph":"X","ts":20100.000,"dur":900.000,"pid":1,"tid":2},
-{"name":"thread_name","cat":"__metadata","ph":"M","pid":1,"tid":3,"args":{"name":"compile 2"}},
-{"name":"thread_sort_index","cat":"__metadata","ph":"M","pid":1,"tid":3,"args":{"sort_index":3}},
-{"name":"g","cat":"compile","ph":"X","ts":20200.000,"dur":100.000,"pid":1,"tid":3},
-{"name":"h,\ni","cat":"compile","ph":"i","s":"t","ts":22000.000,"pid":1,"tid":2},
-{"name":"thread_name","cat":"__metadata","ph":"M","pid":1,"tid":18,"args":{"name":"gc"}},
-{"name":"thread_sort_index","cat":"__metadata","ph":"M","pid":1,"tid":18,"args":{"sort_index":18}},
-{"name":"gc","cat":"gc","ph":"X","ts":21999.999,"dur":300.001,"pid":1,"tid":18,"args":{"argument":4096}},
-{"name":"thread_name","cat":"__metadata","ph":"M","pid":1,"tid":34,"args":{"name":"load"}},
-{"name":"thread_sort_index","cat":"__metadata","ph":"M","pid":1,"tid":34,"args":{"sort_index":34}},
-{"name":"A\"\u003c/script\u003e\\","cat":"load","ph":"i","s":"t","ts":5000.000,"pid":1,"tid":34}
-]}
-`
-	must.Equal(t, b.String(), want)
+	must.Equal(t, b.String(), string(must.Get(os.ReadFile("testdata/trace.json"))(t)))
 	b.Reset()
 	err := WriteTrace(&b, slices.Values([]results.Record(nil)))
 	must.Be(t, err == nil && json.Valid(b.Bytes()), "without records", err, b.String())

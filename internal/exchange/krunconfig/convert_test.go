@@ -1,6 +1,7 @@
 package krunconfig
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,115 +11,15 @@ import (
 	"krund/rig/must"
 )
 
-// study is a configuration in the style of the study's.
-const study = `import os
-from krun.vm_defs import (PythonVMDef, NativeCodeVMDef,
-    JavaVMDef)
-from krun import EntryPoint
-
-DIR = os.getcwd()
-JDK = os.path.join(DIR, "work/openjdk")
-
-"""comment"""
-def custom_dmesg_whitelist(defaults):
-    return defaults + ["^.*irq.*$"]
-
-# Who gets mail
-MAIL_TO = ["me@example.org"]
-HEAP_LIMIT = 2 * 1024 * 1024  # KiB
-STACK_LIMIT = 8192
-ITERATIONS_ALL_VMS = 2000
-
-VARIANTS = {
-    "default-c": EntryPoint("bench.so", subdir="c"),
-    "default-python": EntryPoint("bench.py", subdir="python"),
-    'default-java': EntryPoint("KrunEntry", subdir="java"),
+// study returns a configuration in the style of the study's.
+func study(t testing.TB) string {
+	return string(must.Get(os.ReadFile("testdata/study.krun"))(t))
 }
-
-VMS = {
-    "C": {"vm_def": NativeCodeVMDef(), "variants": ["default-c"], "n_iterations": ITERATIONS_ALL_VMS},
-    "CPython": {
-        "vm_def": PythonVMDef("/usr/bin/python2.7", env={"LD_LIBRARY_PATH": "/x"}),
-        "variants": ["default-python"],
-        "n_iterations": 500,
-    },
-    "Hotspot": {"vm_def": JavaVMDef(os.path.join(JDK, "bin/java")), "variants": ["default-java"]},
-}
-
-BENCHMARKS = {'binary_trees': 25000, "nbody": 15,}
-SKIP = ["nbody:CPython:*"] + [
-    # slow
-    "binary_trees:CPython:*"]
-N_EXECUTIONS = 30
-PRE_EXECUTION_CMDS = ["sudo systemctl stop cron"]
-POST_EXECUTION_CMDS = ["sudo systemctl start cron || true", "echo $X > /tmp/y"]
-if os.uname()[1] == "bencher5":
-    N_EXECUTIONS = 10
-`
-
-const converted = `# converted from a configuration of Krun
-
-[experiment]
-executions = 30
-iterations = 2000
-skip = ["nbody:CPython:*", "binary_trees:CPython:*"]
-
-[limits]
-heap = "2GiB"
-stack = "8MiB"
-
-[vms.C]
-runner = "c"
-variants = ["default-c"]
-iterations = 2000
-
-[vms.CPython]
-runner = "python"
-path = "/usr/bin/python2.7"
-env = { "LD_LIBRARY_PATH" = "/x" }
-variants = ["default-python"]
-iterations = 500
-
-[vms.Hotspot]
-runner = "java"
-path = "work/openjdk/bin/java"
-variants = ["default-java"]
-
-[variants.default-c]
-entry = "bench.so"
-subfolder = "c"
-
-[variants.default-python]
-entry = "bench.py"
-subfolder = "python"
-
-[variants.default-java]
-entry = "KrunEntry.class"
-subfolder = "java"
-
-[benchmarks]
-binary_trees = { parameter = 25000 }
-nbody = { parameter = 15 }
-
-[hooks]
-before = [
-  ["systemctl", "stop", "cron"],
-]
-after = [
-  ["systemctl", "start", "cron"],
-  ["/bin/sh", "-c", "echo $X > /tmp/y"],
-]
-
-[kernel_log]
-allow = ["^.*irq.*$"]
-
-[notify]
-mail = ["me@example.org"]
-`
 
 func TestConvert(t *testing.T) {
-	c, err := Convert(Program{Text: study})
-	must.Need(t, err == nil && c.TOML == converted, "error", err, c.TOML)
+	want := must.Get(os.ReadFile("testdata/study.toml"))(t)
+	c, err := Convert(Program{Text: study(t)})
+	must.Need(t, err == nil && c.TOML == string(want), "error", err, c.TOML)
 	must.Get(config.Parse("/x/x.toml", []byte(c.TOML), "lab1", doctor.Settings()))(t)
 	for _, part := range []string{"line 42: os.uname()[1] has no known value",
 		"line 42: the branches of this condition, to line 43, are left out", "KRUN_MANIFEST_FILE",
@@ -132,7 +33,7 @@ func TestConvert(t *testing.T) {
 // FuzzConvert: whatever the program is, the result is one that krund parses, or names its mistakes,
 // and the work is bounded.
 func FuzzConvert(f *testing.F) {
-	f.Add(study)
+	f.Add(study(f))
 	f.Add("VMS = {'a': {'vm_def': X(1, b=[{}]), 'variants': ('v',)}}\nBENCHMARKS = {'b': -2**3}\n")
 	f.Add("VMS={}\nVARIANTS={'\\u0000': None}\nA = -(((1))) + 0x10 - 1.5e3\nB = r'\\n' \"\"\"x\ny\"\"\"\n")
 	f.Add("if os.x: del A[0]\nelse:\n  for i in [1]: VMS = {str(i) * 9: {'variants': ['%s' % i]}}\n")
