@@ -116,8 +116,8 @@ func TestArmsSurviveFormats(t *testing.T) {
 	var krun, gobench bytes.Buffer
 	must.Do(t, WriteKrunJSON(&krun, d, ""))
 	must.Do(t, WriteGo(&gobench, d))
-	fromKrun := must.Get(ReadKrunJSON(&krun, KrunOptions{}))(t)
-	fromGo := must.Get(Read(FormatGo, &gobench, ImportOptions{}))(t)
+	fromKrun := must.Get(ReadKrunJSON(&krun, FileOptions{}))(t)
+	fromGo := must.Get(Read(FormatGo, &gobench, FileOptions{}))(t)
 	for name, got := range map[string]*dataset.Dataset{"Krun": fromKrun, "Go": fromGo} {
 		must.Be(t, len(got.Pairs) == 2 && got.Pairs[0].Key == base && got.Pairs[1].Key == other, name,
 			got.Pairs)

@@ -45,9 +45,13 @@ func sniffed(file io.Reader) (in *bufio.Reader, format string, err error) {
 
 // FileOptions supply what a file lacks, and select what to read.
 type FileOptions struct {
-	VM, Variant, Uname string
-	Counters           bool // also read APERF and MPERF of Krun's files
-	AnyUnit            bool // also read values that are not times, which cannot be analyzed
+	VM       string // "": taken from the file if present, else the tool's name
+	Variant  string // "": "default"
+	Uname    string // output of uname -a, for the CSV of warmup_stats; "" is unknown
+	Counters bool   // also read APERF and MPERF of Krun's files, each a third of a large file
+	AnyUnit  bool   // also read values that are not times, which cannot be analyzed
+
+	size int64 // of the file in bytes, 0 if unknown; it limits the uncompressed size
 }
 
 // ReadFile reads a file of results, which is recognized by its beginning. The error wraps
@@ -58,14 +62,15 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 		if err != nil {
 			return nil, err
 		}
+		o.size = info.Size()
 		in, format, err := sniffed(file)
 		switch {
 		case err != nil:
 			return nil, err
 		case format == FormatWarmupCSV:
-			return ReadWarmupCSV(in, WarmupCSVOptions{VM: o.VM, Variant: o.Variant, Uname: o.Uname})
+			return ReadWarmupCSV(in, o)
 		case format == FormatKrun:
-			return ReadKrunJSON(in, KrunOptions{Counters: o.Counters, Size: info.Size()})
+			return ReadKrunJSON(in, o)
 		}
 		return readTimes(in, format, o)
 	})
@@ -83,7 +88,7 @@ func ReadFile(name string, o FileOptions) (*dataset.Dataset, error) {
 // readTimes reads a file of another tool. Values other than times are rejected: for operations per
 // second higher is better, so every comparison would be inverted.
 func readTimes(in io.Reader, format string, o FileOptions) (*dataset.Dataset, error) {
-	d, err := Read(format, in, ImportOptions{VM: o.VM, Variant: o.Variant})
+	d, err := Read(format, in, o)
 	if err != nil {
 		return nil, err
 	}

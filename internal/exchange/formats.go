@@ -99,7 +99,7 @@ func (f *format) like(o opening) bool {
 }
 
 // Read reads a file of the format of this name. The errors wrap ErrFormat, or are those of r.
-func Read(name string, r io.Reader, o ImportOptions) (*dataset.Dataset, error) {
+func Read(name string, r io.Reader, o FileOptions) (*dataset.Dataset, error) {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 	if i < 0 {
 		return nil, ErrUnknown
@@ -129,7 +129,7 @@ type gathered struct {
 type gatherer struct {
 	d       *dataset.Dataset
 	names   map[string]*namer // by VM
-	options ImportOptions
+	options FileOptions
 	vm      string
 	pairs   map[key.Key]int  // index of the pair
 	of      []place          // what each pair has the values of, without execution and unit
@@ -186,7 +186,7 @@ func (g *gatherer) key(at place) key.Key {
 	vm := cmp.Or(g.options.VM, at.vm, g.vm)
 	names := g.names[vm]
 	if names == nil {
-		names = newNamer(ImportOptions{Variant: g.options.Variant}, vm)
+		names = newNamer(FileOptions{Variant: g.options.Variant}, vm)
 		g.names[vm] = names
 	}
 	return names.key(at.benchmark)
@@ -225,7 +225,7 @@ type namer struct {
 	taken       map[key.Key]int // how often it was asked for
 }
 
-func newNamer(o ImportOptions, vm string) *namer {
+func newNamer(o FileOptions, vm string) *namer {
 	n := &namer{vm: PlainName(cmp.Or(o.VM, vm)), variant: PlainName(cmp.Or(o.Variant, "default"))}
 	n.given, n.taken = map[string]key.Key{}, map[key.Key]int{}
 	return n
@@ -244,12 +244,6 @@ func (n *namer) key(name string) key.Key {
 	}
 	n.given[name], n.taken[k] = k, 1
 	return k
-}
-
-// ImportOptions supply what other tools' files lack.
-type ImportOptions struct {
-	VM      string // "": taken from the file if present, else the tool's name
-	Variant string // "": "default"
 }
 
 // timeUnits maps names of units of time to the number of units per second.

@@ -71,7 +71,7 @@ func TestFormats(t *testing.T) {
 		// the plain CSV has the same values
 		var b bytes.Buffer
 		must.Do(t, WritePlain(&b, d))
-		again, err := Read(FormatPlain, &b, ImportOptions{})
+		again, err := Read(FormatPlain, &b, FileOptions{})
 		must.Do(t, err, c.file)
 		must.Equal(t, shown(again), c.want, c.file)
 	}
@@ -126,12 +126,12 @@ func TestMistakes(t *testing.T) {
 		`[[[[1,1]]]]}}]`] = "not one of time"
 	for text, want := range mistakes {
 		format := Sniff([]byte(text))
-		_, err := Read(format, strings.NewReader(text), ImportOptions{})
+		_, err := Read(format, strings.NewReader(text), FileOptions{})
 		must.Be(t, want == "" && err == nil || want != "" && errors.Is(err, ErrFormat) &&
 			strings.Contains(err.Error(), want), format, text, err, want)
 	}
 	for _, f := range formats {
-		_, err := Read(f.name, iotest.ErrReader(errFull), ImportOptions{})
+		_, err := Read(f.name, iotest.ErrReader(errFull), FileOptions{})
 		must.Be(t, errors.Is(err, errFull) && !errors.Is(err, ErrFormat), f.name, "a failing disk", err)
 	}
 }
@@ -153,7 +153,7 @@ func FuzzRead(f *testing.F) {
 		if i < 0 || i >= len(formats) {
 			return
 		}
-		d, err := Read(formats[i].name, strings.NewReader(text), ImportOptions{})
+		d, err := Read(formats[i].name, strings.NewReader(text), FileOptions{})
 		if err != nil {
 			must.Fail(t, err, ErrFormat)
 			return

@@ -52,7 +52,7 @@ func TestKrunRoundTrip(t *testing.T) {
 	d := mixed()
 	var b bytes.Buffer
 	must.Do(t, WriteKrunJSON(&b, d, "text \"of\" the <config>\n"))
-	back := must.Get(ReadKrunJSON(bytes.NewReader(b.Bytes()), KrunOptions{Counters: true}))(t)
+	back := must.Get(ReadKrunJSON(bytes.NewReader(b.Bytes()), FileOptions{Counters: true}))(t)
 	must.Be(t, back.Machine == "bencher5" && len(back.Pairs) == 3, back.Info)
 	for _, p := range d.Pairs {
 		got := back.Find(p.Key)
@@ -118,7 +118,7 @@ func TestGoRoundTrip(t *testing.T) {
 	must.Do(t, WriteGo(&b, d))
 	must.Contain(t, b.String(),
 		"BenchmarkKrund/benchmark=nbody/vm=C/variant=default-c 1 123456789012 "+"ns/op")
-	back := must.Get(Read(FormatGo, &b, ImportOptions{}))(t)
+	back := must.Get(Read(FormatGo, &b, FileOptions{}))(t)
 	for _, p := range d.Pairs[:2] {
 		got := back.Find(p.Key)
 		must.Need(t, got != nil, p.Key, "is lost")

@@ -1,13 +1,13 @@
 package exchange
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,29 +109,14 @@ func decodeJSON(r io.Reader, into any) error {
 
 // wrongKind describes a value of the wrong kind in terms of the file.
 func wrongKind(e *json.UnmarshalTypeError) string {
-	where := "the file"
-	if e.Field != "" {
-		where = strings.ToLower(strings.TrimPrefix(e.Field, "."))
+	const most = 40 // bytes
+	where := cmp.Or(strings.ToLower(strings.TrimPrefix(e.Field, ".")), "the file")
+	kind, digits, _ := strings.Cut(e.Value, " ") // "number 17.5"
+	if digits != "" {
+		return fmt.Sprintf("%s is %s, which is out of range (near byte %d)", where,
+			display.Head(digits, most), e.Offset)
 	}
-	is, digits, _ := strings.Cut(e.Value, " ") // "number 17.5"
-	want := "a number"
-	switch e.Type.Kind() {
-	case reflect.String:
-		want = "a text"
-	case reflect.Slice, reflect.Array:
-		want = "a list"
-	case reflect.Struct, reflect.Map:
-		want = "an object"
-	case reflect.Bool:
-		want = "true or false"
-	default:
-		if digits != "" && is == "number" {
-			const most = 40 // bytes
-			return fmt.Sprintf("%s is %s, which is out of range (near byte %d)", where,
-				display.Head(digits, most), e.Offset)
-		}
-	}
-	return fmt.Sprintf("%s is of type %s, not %s (near byte %d)", where, is, want, e.Offset)
+	return fmt.Sprintf("%s is of type %s, which it must not be (near byte %d)", where, kind, e.Offset)
 }
 
 // mostCalls limits the calls of one time in an iteration; whole numbers below are exact.

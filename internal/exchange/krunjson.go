@@ -21,15 +21,6 @@ import (
 // FormatKrun is dataset.Info.Format of Krun's results.
 const FormatKrun = "krun"
 
-// KrunOptions select what to read from a results file.
-type KrunOptions struct {
-	// Counters also reads APERF and MPERF, which only exports need; each is a third of a large
-	// file. Core cycles are always read.
-	Counters bool
-	// Size is the size of the file in bytes, 0 if unknown. It limits the uncompressed size.
-	Size int64
-}
-
 // ErrFormat reports that a file does not have the expected format.
 var ErrFormat = errors.New("not in the expected format")
 
@@ -38,8 +29,8 @@ var ErrFormat = errors.New("not in the expected format")
 // flag indicates otherwise; keys without executions are kept. A counter with a null among its
 // values is omitted from its execution and reported in Problems. Fields that warmup_stats adds to
 // the file are ignored. The errors wrap ErrFormat, or are those of r.
-func ReadKrunJSON(r io.Reader, o KrunOptions) (*dataset.Dataset, error) {
-	text, err := unpackBzip2(r, o.Size)
+func ReadKrunJSON(r io.Reader, o FileOptions) (*dataset.Dataset, error) {
+	text, err := unpackBzip2(r, o.size)
 	if err != nil {
 		return nil, fmt.Errorf("read Krun results: %w", err)
 	}
@@ -98,7 +89,7 @@ var krunColumns = map[string]string{
 }
 
 // member reads one member of the file's object.
-func (f *krunFile) member(s *jsonStream, name string, o KrunOptions) {
+func (f *krunFile) member(s *jsonStream, name string, o FileOptions) {
 	column, isCount := krunColumns[name]
 	switch {
 	case name == "wallclock_times", name == "data": // data: in old files of Krun

@@ -61,7 +61,7 @@ func TestReadKrunJSON(t *testing.T) {
 		if packing == "bzip2" {
 			text = packed(t, krunSample)
 		}
-		d := must.Get(ReadKrunJSON(iotest.OneByteReader(text), KrunOptions{}))(t, packing)
+		d := must.Get(ReadKrunJSON(iotest.OneByteReader(text), FileOptions{}))(t, packing)
 		must.Be(t, d.Machine == "bencher5" && d.Format == FormatKrun && len(d.Pairs) == 2, packing, d)
 		fasta := d.Find(key.Key{Benchmark: "fasta", VM: "PyPy", Variant: "default-python"}).Executions
 		wall, _ := fasta[0].Column(dataset.Wall, dataset.NoCore)
@@ -81,7 +81,7 @@ func TestReadKrunJSON(t *testing.T) {
 			t.Errorf("%s: a key without executions: %+v", packing, nbody)
 		}
 	}
-	d, err := ReadKrunJSON(strings.NewReader(krunSample), KrunOptions{Counters: true})
+	d, err := ReadKrunJSON(strings.NewReader(krunSample), FileOptions{Counters: true})
 	if err != nil || len(d.Pairs[0].Executions[0].Cores(dataset.APERF)) != 2 ||
 		len(d.Pairs[0].Executions[0].Cores(dataset.MPERF)) != 2 {
 		t.Errorf("with counters: %v, %v", d, err)
@@ -92,7 +92,7 @@ func TestReadKrunJSON(t *testing.T) {
 func TestReadKrunBadData(t *testing.T) {
 	d := must.Get(ReadKrunJSON(strings.NewReader(
 		`{"wallclock_times": {"a:b:c": [[NaN, Infinity, -Infinity, -1, 1e999, null, 2], [], null]},`+
-			` "core_cycle_counts": {"a:b:c": [null, null, null]}}`), KrunOptions{}))(t)
+			` "core_cycle_counts": {"a:b:c": [null, null, null]}}`), FileOptions{}))(t)
 	e := d.Pairs[0].Executions
 	x := e[0].Columns[0].Reals
 	if !math.IsNaN(x[0]) || !math.IsInf(x[1], 1) || !math.IsInf(x[2], -1) || x[3] != -1 ||
@@ -136,14 +136,14 @@ func TestReadKrunRefuses(t *testing.T) {
 		{"bad escape", `{"config": "\x"}`, "in string escape code"},
 		{"nested without end", `{"config": ` + strings.Repeat("[", 100), "unexpected EOF"},
 	} {
-		_, err := ReadKrunJSON(strings.NewReader(c.text), KrunOptions{})
+		_, err := ReadKrunJSON(strings.NewReader(c.text), FileOptions{})
 		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(fmt.Sprint(err), c.want), c.name, err,
 			c.want)
 	}
-	must.Refused(ReadKrunJSON(bytes.NewReader(packed(t, krunSample).Bytes()[:200]), KrunOptions{}))(t, "",
+	must.Refused(ReadKrunJSON(bytes.NewReader(packed(t, krunSample).Bytes()[:200]), FileOptions{}))(t, "",
 		"a bzip2 file that was cut off was not refused")
 	broken := errors.New("disk on fire")
-	_, err := ReadKrunJSON(iotest.ErrReader(broken), KrunOptions{})
+	_, err := ReadKrunJSON(iotest.ErrReader(broken), FileOptions{})
 	must.Fail(t, err, broken, "a reader's error became")
 }
 
@@ -155,7 +155,7 @@ func TestKrunNullCounts(t *testing.T) {
 		`{"wallclock_times": {"a:b:c": [[1, 2], [3, 4], [], [5, 6]], "d:e:f": [[1, 2]]},`+
 			` "core_cycle_counts": {"a:b:c": [[[1, null], [3, 4]], [[5, 6], [7, 8]], [null, null], [null, [1, 2]]], "d:e:f": [[[9, 9]]]},`+
 			` "aperf_counts": {"a:b:c": [[[1, 2], [3, 4]], [[1, 2], [null, null]], [], [[1, 2], [3, 4]]]}}`),
-		KrunOptions{Counters: true})
+		FileOptions{Counters: true})
 	must.Do(t, err)
 	want := []string{
 		"a:b:c: there are nulls among the aperf_counts of execution 2; that counter is left out there, the " +
@@ -187,7 +187,7 @@ func FuzzReadKrunJSON(f *testing.F) {
 	f.Add([]byte(`{"wallclock_times": {"a:b:c": [[NaN, 1e-7], null]}, "pexec_flags": {"a:b:c": ["C", "E"]}}`))
 	f.Add([]byte(`{"audit": {"uname": "\ud83d\ude00 x"}, "wallclock_times": {}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		d, err := ReadKrunJSON(bytes.NewReader(text), KrunOptions{Counters: true})
+		d, err := ReadKrunJSON(bytes.NewReader(text), FileOptions{Counters: true})
 		if err != nil {
 			must.Be(t, d == nil, "data and the error", err)
 			return
@@ -220,18 +220,18 @@ func BenchmarkReadKrunJSON(b *testing.B) {
 	text.WriteString("]}}")
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
-		must.Get(ReadKrunJSON(bytes.NewReader(text.Bytes()), KrunOptions{}))(b)
+		must.Get(ReadKrunJSON(bytes.NewReader(text.Bytes()), FileOptions{}))(b)
 	}
 }
 
 // TestKrunData: the first versions of Krun wrote data in place of wallclock_times.
 func TestKrunData(t *testing.T) {
 	d, err := ReadKrunJSON(strings.NewReader(`{"data": {"nbody:C:default-c": [[0.5, 0.25], []]}}`),
-		KrunOptions{})
+		FileOptions{})
 	if err != nil || len(d.Pairs) != 1 || len(d.Pairs[0].Executions) != 2 ||
 		d.Pairs[0].Executions[0].Columns[0].Reals[1] != 0.25 || d.Pairs[0].Executions[1].Outcome != "error" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	_, err = ReadKrunJSON(strings.NewReader(`{"data": {}, "wallclock_times": {}}`), KrunOptions{})
+	_, err = ReadKrunJSON(strings.NewReader(`{"data": {}, "wallclock_times": {}}`), FileOptions{})
 	must.Refuse(t, err, "occurs twice", "both")
 }

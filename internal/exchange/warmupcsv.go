@@ -25,13 +25,6 @@ import (
 // FormatWarmupCSV is dataset.Info.Format of warmup_stats' CSV files.
 const FormatWarmupCSV = "warmup_stats CSV"
 
-// WarmupCSVOptions supply what the format lacks. warmup_stats takes them from its command line.
-type WarmupCSVOptions struct {
-	VM      string // "" becomes "vm"
-	Variant string // the language; "" becomes "default"
-	Uname   string // output of uname -a; "" is unknown
-}
-
 // ReadWarmupCSV reads the format that warmup_stats accepts: a header, then a row per process
 // execution with its index, the benchmark's name, and one value in seconds per iteration. The
 // header is that of warmup_stats' documentation: process_exec_num (or process_exec_idx or process
@@ -39,7 +32,7 @@ type WarmupCSVOptions struct {
 // tables of numbers would pass, too. All rows have the same number of iterations. A row with
 // "crash" as the first value, or with only empty values, is an execution that crashed. The errors
 // wrap ErrFormat and name the line, or are those of r.
-func ReadWarmupCSV(r io.Reader, o WarmupCSVOptions) (*dataset.Dataset, error) {
+func ReadWarmupCSV(r io.Reader, o FileOptions) (*dataset.Dataset, error) {
 	rows := csv.NewReader(r)
 	rows.TrimLeadingSpace = true
 	rows.FieldsPerRecord = -1 // crashed executions may be shorter
@@ -106,7 +99,7 @@ func wrongColumns(columns []string) string {
 		strings.Join(warmupHeader(some), ","))
 }
 
-func (o WarmupCSVOptions) key(benchmark string) key.Key {
+func (o FileOptions) key(benchmark string) key.Key {
 	return key.Key{Benchmark: strings.TrimSpace(benchmark), VM: cmp.Or(o.VM, "vm"),
 		Variant: cmp.Or(o.Variant, "default")}
 }

@@ -29,7 +29,7 @@ func TestReadWarmupCSV(t *testing.T) {
 2, spectral norm, , ,
 3, spectral norm, crash
 4, spectral norm, crash, , 
-`), WarmupCSVOptions{VM: "Hotspot", Variant: "java-default", Uname: "Linux snim2-r700 4.4.0"})
+`), FileOptions{VM: "Hotspot", Variant: "java-default", Uname: "Linux snim2-r700 4.4.0"})
 	must.Do(t, err)
 	if d.Machine != "snim2-r700" || len(d.Pairs) != 2 || d.Pairs[1].Key != (key.Key{Benchmark: "fasta, long",
 		VM: "Hotspot", Variant: "java-default"}) {
@@ -44,7 +44,7 @@ func TestReadWarmupCSV(t *testing.T) {
 	must.Be(t, norm[2].Outcome == results.Error && norm[2].Number == 3 && norm[2].Columns[0].Len() == 0,
 		"a row without values", norm[2])
 	d, err = ReadWarmupCSV(strings.NewReader("\ufeffProcess_Exec_Idx,bench_name,0\n0,x,1"),
-		WarmupCSVOptions{})
+		FileOptions{})
 	must.Be(t, err == nil && d.Pairs[0].Key.String() == "x:vm:default", "without names", d, err)
 }
 
@@ -61,7 +61,7 @@ func TestReadWarmupCSVRefuses(t *testing.T) {
 		{"a word", header + ",0\n0,x,fast\n", `line 2, iteration 1: "fast" is not a number`},
 		{"a quote not ended", header + ",0\n0,\"x,1\n", "quote"},
 	} {
-		_, err := ReadWarmupCSV(strings.NewReader(c.text), WarmupCSVOptions{})
+		_, err := ReadWarmupCSV(strings.NewReader(c.text), FileOptions{})
 		must.Be(t, errors.Is(err, ErrFormat) && strings.Contains(fmt.Sprint(err), c.want), c.name, err,
 			c.want)
 	}
@@ -71,7 +71,7 @@ func FuzzReadWarmupCSV(f *testing.F) {
 	f.Add(header + ",0,1\n0,x,1,2\n1,x,,\n")
 	f.Add(header + ",0\n0,\"a,\nb\",NaN\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := ReadWarmupCSV(strings.NewReader(text), WarmupCSVOptions{})
+		d, err := ReadWarmupCSV(strings.NewReader(text), FileOptions{})
 		if err != nil {
 			return
 		}
@@ -94,7 +94,7 @@ func FuzzReadWarmupCSV(f *testing.F) {
 // read as a shorter one.
 func TestReadWarmupCSVMissing(t *testing.T) {
 	d := must.Get(ReadWarmupCSV(strings.NewReader(header+",0,1,2\n0,x,1,,3\n1,x,4,5,6\n2,x,,,\n"),
-		WarmupCSVOptions{}))(t)
+		FileOptions{}))(t)
 	e := d.Pairs[0].Executions
 	must.Equal(t, fmt.Sprint(e[0].Columns[0].Reals, e[1].Columns[0].Reals, e[2].Columns[0].Reals),
 		"[1 NaN 3] [4 5 6] []", "values")
@@ -131,7 +131,7 @@ func TestWarmupCSVRoundTrip(t *testing.T) {
 	want := "process_exec_num,bench_name,0,1,2\n" +
 		"0,\"a,\"\"b\"\"\",crash,,\n1,\"a,\"\"b\"\"\",0.000000001,2.000000003,0.000000004\n0,c,1.232458e-07,0.1,3\n"
 	must.Equal(t, out.String(), want)
-	back := must.Get(ReadWarmupCSV(&out, WarmupCSVOptions{VM: "v", Variant: "x"}))(t)
+	back := must.Get(ReadWarmupCSV(&out, FileOptions{VM: "v", Variant: "x"}))(t)
 	first, second := back.Find(a).Executions, back.Find(b).Executions
 	if first[0].Outcome != results.Error || !slices.Equal(first[1].Columns[0].Reals,
 		[]float64{1e-9, 2.000000003, 4e-9}) || !slices.Equal(second[0].Columns[0].Reals, reals[0].Reals) {
@@ -146,7 +146,7 @@ func TestWarmupCSVOfCrashes(t *testing.T) {
 	var out bytes.Buffer
 	err := writeWarmupCSV(&out, d)
 	must.Be(t, err == nil && out.String() == "process_exec_num,bench_name,0\n0,a,crash\n", err, out.String())
-	back, err := ReadWarmupCSV(&out, WarmupCSVOptions{})
+	back, err := ReadWarmupCSV(&out, FileOptions{})
 	must.Be(t, err == nil && back.Pairs[0].Executions[0].Outcome == results.Error, back, err)
 }
 
@@ -260,7 +260,7 @@ func TestWarmupStats(t *testing.T) {
 	}
 	made := must.Get(os.Open(got.Made))(t)
 	defer made.Close()
-	back, err := ReadKrunJSON(made, KrunOptions{Counters: true})
+	back, err := ReadKrunJSON(made, FileOptions{Counters: true})
 	if err != nil || len(back.Find(k).Executions) != 2 ||
 		back.Find(k).Executions[1].Outcome == results.Completed {
 		t.Errorf("what warmup_stats makes reads here as %+v, %v", back, err)

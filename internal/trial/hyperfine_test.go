@@ -34,7 +34,7 @@ func TestHyperfineFiles(t *testing.T) {
 	var json, table bytes.Buffer
 	must.Do(t, a.HyperfineJSON(&json))
 	must.Do(t, a.HyperfineCSV(&table))
-	back := must.Get(exchange.Read(exchange.FormatHyperfine, &json, exchange.ImportOptions{}))(t)
+	back := must.Get(exchange.Read(exchange.FormatHyperfine, &json, exchange.FileOptions{}))(t)
 	must.Need(t, len(back.Pairs) == 5 && len(back.Pairs[1].Executions) == 400, len(back.Pairs), "pairs")
 	failed := slices.IndexFunc(back.Pairs[1].Executions, func(e dataset.Execution) bool {
 		return e.Outcome == results.Error
