@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -189,9 +188,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	if o.json {
-		to := json.NewEncoder(stdout)
-		to.SetIndent("", "  ")
-		if err := to.Encode(out); err != nil {
+		if err := display.WriteJSON(stdout, out); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"encoding/json"
 	"io"
 	"math"
 	"slices"
@@ -48,9 +47,7 @@ func (a Answer) HyperfineJSON(w io.Writer) error {
 		}
 		out.Results = append(out.Results, h)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return display.WriteJSON(w, out)
 }
 
 // HyperfineCSV writes the results as hyperfine's --export-csv does, in seconds. What is not known
