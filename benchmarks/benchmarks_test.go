@@ -23,13 +23,15 @@ const (
 	heavy        // tested in C only
 )
 
-// known are the tables of the benchmarks.
-var known = []struct {
+type entry struct {
 	name     string
 	n        int
 	checksum float64
 	cost     int
-}{
+}
+
+// known are the tables of the benchmarks.
+var known = []entry{
 	{"binary_trees", 10, 135854, demo},
 	{"binary_trees", 12, 674478, demo},
 	{"binary_trees", 14, 3222190, heavy},
@@ -115,26 +117,32 @@ type language struct {
 	name  string
 	file  string // path of the source in a benchmark's directory
 	entry string // format of a table entry; the verbs are the parameter and the checksum
-	// command prints the checksums of parameters. The file and the parameters are appended.
-	command []string
+	// checksum prints the checksums of parameters. The file and the parameters are appended.
+	checksum string
 }
 
 var languages = []language{
-	{"python", "python/bench.py", "%s: %s", []string{"testdata/checksum.py"}},
-	{"lua", "lua/bench.lua", "[%s] = %s", []string{"testdata/checksum.lua"}},
-	{"javascript", "javascript/bench.js", "%s: %s", []string{"testdata/checksum.js"}},
-	{"ruby", "ruby/bench.rb", "%s => %s", []string{"testdata/checksum.rb"}},
-	{"php", "php/bench.php", "%s => %s", []string{"testdata/checksum.php"}},
+	{"python", "python/bench.py", "%s: %s", "testdata/checksum.py"},
+	{"lua", "lua/bench.lua", "[%s] = %s", "testdata/checksum.lua"},
+	{"javascript", "javascript/bench.js", "%s: %s", "testdata/checksum.js"},
+	{"ruby", "ruby/bench.rb", "%s => %s", "testdata/checksum.rb"},
+	{"php", "php/bench.php", "%s => %s", "testdata/checksum.php"},
 }
 
 // TestLanguages builds once for the tests of C and of every VM that it finds.
 func TestLanguages(t *testing.T) {
 	dir := build(t)
 	want := checksumsInC(t, dir)
-	t.Run("wrong checksum", func(t *testing.T) { testWrongChecksum(t, dir) })
-	t.Run("bad parameters", func(t *testing.T) {
+	t.Run("c", func(t *testing.T) {
+		tool, cc := filepath.Join(dir, "checksum"), runnertest.Compiler(t)
 		testBadParameters(t, func(name string) []string {
-			return []string{filepath.Join(dir, "checksum"), filepath.Join(dir, name, "c", "bench.so")}
+			return []string{tool, filepath.Join(dir, name, "c", "bench.so")}
+		})
+		testWrong(t, func(name, n, right string) []string {
+			c := falsified(t, filepath.Join(name, "c", "bench.c"), "{ "+n+", "+right+" }", "{ "+n+", 1 }")
+			library := filepath.Join(t.TempDir(), "bench.so")
+			output(t, cc, "-std=c11", "-O1", "-shared", "-fPIC", "-ffp-contract=off", c, "-o", library, "-lm")
+			return []string{tool, library}
 		})
 	})
 	t.Run("java", func(t *testing.T) { testJava(t, dir, want) })
@@ -144,24 +152,32 @@ func TestLanguages(t *testing.T) {
 	t.Run("WebAssembly", func(t *testing.T) { testWebAssembly(t, dir, want) })
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
-			vms := runnertest.Interpreters(t, l.name)
-			newest := slices.MaxFunc(slices.Collect(maps.Keys(vms)), runnertest.Versions)
-			for vm, path := range vms {
-				t.Run(vm, func(t *testing.T) {
-					t.Parallel()
-					most := light
-					if vm == newest {
-						most = demo
-					}
-					command := append([]string{path}, l.command...)
-					program := func(name string) []string {
-						return append(slices.Clone(command), filepath.Join(name, l.file))
-					}
-					testSameChecksums(t, program, most, want)
-					testWrongEntry(t, l, command)
-					testBadParameters(t, program)
+			onEach(t, l.name, func(t *testing.T, path string, most int) {
+				testSame(t, most, want, func(name string) []string {
+					return []string{path, l.checksum, filepath.Join(name, l.file)}
 				})
+				testWrong(t, func(name, n, right string) []string {
+					return []string{path, l.checksum, falsified(t, filepath.Join(name, l.file),
+						fmt.Sprintf(l.entry, n, right), fmt.Sprintf(l.entry, n, "1"))}
+				})
+			})
+		})
+	}
+}
+
+// onEach runs a test on every VM of a language with the highest cost of its parameters.
+func onEach(t *testing.T, language string, test func(t *testing.T, path string, most int)) {
+	t.Helper()
+	vms := runnertest.Interpreters(t, language)
+	newest := slices.MaxFunc(slices.Collect(maps.Keys(vms)), runnertest.Versions)
+	for vm, path := range vms {
+		t.Run(vm, func(t *testing.T) {
+			t.Parallel()
+			most := light
+			if vm == newest {
+				most = demo
 			}
+			test(t, path, most)
 		})
 	}
 }
@@ -188,12 +204,13 @@ func checksumsInC(t *testing.T, dir string) map[string]map[string]string {
 	return want
 }
 
-// testSameChecksums: every language prints the same 17 digits, and run_iter accepts them. program
-// returns the command that prints the checksums of a benchmark for the parameters that are
-// appended.
-func testSameChecksums(t *testing.T, program func(name string) []string, most int,
-	want map[string]map[string]string) {
+// testSame: every language prints the same 17 digits, run_iter accepts them, and bad parameters are
+// rejected. program returns the command that prints the checksums of a benchmark for the parameters
+// that are appended.
+func testSame(t *testing.T, most int, want map[string]map[string]string,
+	program func(name string) []string) {
 	t.Helper()
+	testBadParameters(t, program)
 	for name := range others {
 		arguments := parameters(name, most)
 		lines := output(t, append(program(name), arguments...)...)
@@ -205,54 +222,22 @@ func testSameChecksums(t *testing.T, program func(name string) []string, most in
 	}
 }
 
-// testWrongChecksum: a wrong number in a benchmark's table is detected in the first iteration, with
-// a message on stdout and status 1, in C.
-func testWrongChecksum(t *testing.T, dir string) {
-	cc := runnertest.Compiler(t)
-	for name := range others {
-		n, right, message := firstEntry(t, name)
-		c := falsified(t, filepath.Join(name, "c", "bench.c"), "{ "+n+", "+right+" }", "{ "+n+", 1 }")
-		library := filepath.Join(t.TempDir(), "bench.so")
-		output(t, cc, "-std=c11", "-O1", "-shared", "-fPIC", "-ffp-contract=off", c, "-o", library, "-lm")
-		expectWrong(t, message, filepath.Join(dir, "checksum"), library, n)
-	}
-}
-
-// testWrongEntry is testWrongChecksum for a language that needs no compilation.
-func testWrongEntry(t *testing.T, l language, command []string) {
-	for name := range others {
-		n, right, message := firstEntry(t, name)
-		file := falsified(t, filepath.Join(name, l.file), fmt.Sprintf(l.entry, n, right),
-			fmt.Sprintf(l.entry, n, "1"))
-		expectWrong(t, message, slices.Concat(command, []string{file, n})...)
-	}
-}
-
-// firstEntry returns the first entry of a benchmark's table, and the message if its checksum were
-// 1.
-func firstEntry(t *testing.T, name string) (n, checksum, message string) {
+// testWrong: a wrong number in a benchmark's table is detected in the first iteration, with a
+// message on stdout and status 1. program returns the command that runs the benchmark with the
+// checksum of its first entry replaced by 1; the parameter is appended.
+func testWrong(t *testing.T, program func(name, n, right string) []string) {
 	t.Helper()
-	k := firstKnown(t, name)
-	checksum = fmt.Sprintf("%.17g", k.checksum)
-	return strconv.Itoa(k.n), checksum, fmt.Sprintf("%s: parameter %d: checksum %s, expected 1", name, k.n,
-		checksum)
+	for name := range others {
+		n, right := firstEntry(name)
+		expectWrong(t, fmt.Sprintf("%s: parameter %s: checksum %s, expected 1", name, n, right),
+			append(program(name, n, right), n)...)
+	}
 }
 
-func firstKnown(t *testing.T, name string) struct {
-	n        int
-	checksum float64
-} {
-	t.Helper()
-	for _, k := range known {
-		if k.name == name {
-			return struct {
-				n        int
-				checksum float64
-			}{k.n, k.checksum}
-		}
-	}
-	t.Fatalf("%s has no known checksum", name)
-	panic("unreachable")
+// firstEntry returns the first entry of a benchmark's table.
+func firstEntry(name string) (n, checksum string) {
+	k := known[slices.IndexFunc(known, func(k entry) bool { return k.name == name })]
+	return strconv.Itoa(k.n), fmt.Sprintf("%.17g", k.checksum)
 }
 
 // falsified copies a source file and replaces one text.

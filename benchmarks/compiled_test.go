@@ -2,7 +2,6 @@ package benchmarks
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,18 +19,15 @@ func testRust(t *testing.T, dir string, want map[string]map[string]string) {
 		t.Skipf("no compiler for Rust: %v", err)
 	}
 	tool := filepath.Join(dir, "checksum")
-	program := func(name string) []string {
+	testSame(t, demo, want, func(name string) []string {
 		return []string{tool, filepath.Join(dir, name, "rust", "bench.so")}
-	}
-	testSameChecksums(t, program, demo, want)
-	testBadParameters(t, program)
-	for name := range others {
-		n, right, message := firstEntry(t, name)
+	})
+	testWrong(t, func(name, _, right string) []string {
 		source := falsified(t, filepath.Join(name, "rust", "bench.rs"), right+"_f64", "1_f64")
 		library := filepath.Join(t.TempDir(), "bench.so")
 		output(t, "rustc", "--edition", "2021", "--crate-type", "cdylib", source, "-o", library)
-		expectWrong(t, message, tool, library, n)
-	}
+		return []string{tool, library}
+	})
 }
 
 // testWebAssembly is TestLanguages for the benchmarks in C as WebAssembly modules, if make built
@@ -40,17 +36,12 @@ func testWebAssembly(t *testing.T, dir string, want map[string]map[string]string
 	if _, err := os.Stat(filepath.Join(dir, "nbody", "wasm", "bench.wasm")); err != nil {
 		t.Skipf("no compiler for the WebAssembly system interface: %v", err)
 	}
-	for vm, path := range runnertest.Interpreters(t, "javascript") {
-		t.Run(vm, func(t *testing.T) {
-			t.Parallel()
-			command := append(runnertest.NodeWithWASI(t, path), "testdata/checksum.js")
-			program := func(name string) []string {
-				return append(slices.Clone(command), filepath.Join(dir, name, "wasm", "bench.wasm"))
-			}
-			testSameChecksums(t, program, demo, want)
-			testBadParameters(t, program)
+	onEach(t, "javascript", func(t *testing.T, path string, _ int) {
+		command := append(runnertest.NodeWithWASI(t, path), "testdata/checksum.js")
+		testSame(t, demo, want, func(name string) []string {
+			return append(slices.Clone(command), filepath.Join(dir, name, "wasm", "bench.wasm"))
 		})
-	}
+	})
 }
 
 // testDotnet is TestLanguages for .NET. The directory contains the assemblies that make built.
@@ -60,34 +51,24 @@ func testDotnet(t *testing.T, dir string, want map[string]map[string]string) {
 	}
 	tool := filepath.Join(t.TempDir(), "Checksum.exe")
 	output(t, "mcs", "-out:"+tool, "testdata/Checksum.cs")
-	for vm, path := range runnertest.Interpreters(t, "dotnet") {
-		t.Run(vm, func(t *testing.T) {
-			program := func(name string) []string {
-				return []string{path, tool, filepath.Join(dir, name, "dotnet", "bench.dll")}
-			}
-			testSameChecksums(t, program, demo, want)
-			testBadParameters(t, program)
-			for name := range others {
-				n, right, message := firstEntry(t, name)
-				source := falsified(t, filepath.Join(name, "dotnet", "bench.cs"), right, "1")
-				library := filepath.Join(t.TempDir(), "bench.dll")
-				output(t, "mcs", "-target:library", "-out:"+library, source)
-				expectWrong(t, message, path, tool, library, n)
-			}
+	onEach(t, "dotnet", func(t *testing.T, path string, _ int) {
+		testSame(t, demo, want, func(name string) []string {
+			return []string{path, tool, filepath.Join(dir, name, "dotnet", "bench.dll")}
 		})
-	}
+		testWrong(t, func(name, _, right string) []string {
+			source := falsified(t, filepath.Join(name, "dotnet", "bench.cs"), right, "1")
+			library := filepath.Join(t.TempDir(), "bench.dll")
+			output(t, "mcs", "-target:library", "-out:"+library, source)
+			return []string{path, tool, library}
+		})
+	})
 }
 
 // testGo is TestLanguages for Go.
 func testGo(t *testing.T, want map[string]map[string]string) {
 	tool := buildGo(t)
-	program := func(name string) []string { return []string{tool, name} }
-	testSameChecksums(t, program, demo, want)
-	testBadParameters(t, program)
-	for name := range others {
-		n, _, message := firstEntry(t, name)
-		expectWrong(t, message, tool, "wrong_"+name, n)
-	}
+	testSame(t, demo, want, func(name string) []string { return []string{tool, name} })
+	testWrong(t, func(name, _, _ string) []string { return []string{tool, "wrong_" + name} })
 }
 
 // goMain does what testdata/checksum.c does: PROGRAM NAME N... for a benchmark, and for wrong_NAME
@@ -125,17 +106,17 @@ func buildGo(t *testing.T) string {
 	dir := t.TempDir()
 	var imports, table strings.Builder
 	for name := range others {
-		_, right, _ := firstEntry(t, name)
+		_, right := firstEntry(name)
 		file := filepath.Join(name, "go", "bench.go")
 		wrong := falsified(t, file, right, "1")
 		for as, source := range map[string]string{name: file, "wrong_" + name: wrong} {
-			writeFile(t, filepath.Join(dir, as, "bench.go"), goPackage(t, as, source))
+			must.Write(t, filepath.Join(dir, as, "bench.go"), goPackage(t, as, source))
 			fmt.Fprintf(&imports, "import \"checksum/%s\"\n", as)
 			fmt.Fprintf(&table, "\t%q: {%s.Checksum, %s.RunIter},\n", as, as, as)
 		}
 	}
-	writeFile(t, filepath.Join(dir, "go.mod"), "module checksum\n\ngo 1.26\n")
-	writeFile(t, filepath.Join(dir, "main.go"), fmt.Sprintf(goMain, &imports, &table))
+	must.Write(t, filepath.Join(dir, "go.mod"), "module checksum\n\ngo 1.26\n")
+	must.Write(t, filepath.Join(dir, "main.go"), fmt.Sprintf(goMain, &imports, &table))
 	tool := filepath.Join(dir, "tool")
 	output(t, "go", "build", "-C", dir, "-trimpath", "-ldflags=-s -w", "-o", tool, ".")
 	return tool
@@ -158,39 +139,21 @@ func goPackage(t *testing.T, name, file string) string {
 	return source
 }
 
-func writeFile(t *testing.T, path, text string) {
-	t.Helper()
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
-}
-
 // testJava is TestLanguages for Java. The directory contains the classes that make built.
 func testJava(t *testing.T, dir string, want map[string]map[string]string) {
 	if _, err := exec.LookPath("javac"); err != nil {
 		t.Skipf("no compiler for Java: %v", err)
 	}
-	vms := runnertest.Interpreters(t, "java")
 	tool := compileChecksum(t)
-	newest := slices.Max(slices.Collect(maps.Keys(vms)))
-	for vm, path := range vms {
-		t.Run(vm, func(t *testing.T) {
-			t.Parallel()
-			most := light
-			if vm == newest {
-				most = demo
-			}
-			program := func(name string) []string {
-				return []string{path, "-cp", filepath.Join(dir, name, "java") + ":" + tool, "Checksum",
-					"KrunEntry"}
-			}
-			testSameChecksums(t, program, most, want)
-			testBadParameters(t, program)
-			for name := range others {
-				n, _, message := firstEntry(t, name)
-				expectWrong(t, message, path, "-cp", tool, "Checksum", "Wrong_"+name, n)
-			}
+	onEach(t, "java", func(t *testing.T, path string, most int) {
+		testSame(t, most, want, func(name string) []string {
+			classes := filepath.Join(dir, name, "java") + ":" + tool
+			return []string{path, "-cp", classes, "Checksum", "KrunEntry"}
 		})
-	}
+		testWrong(t, func(name, _, _ string) []string {
+			return []string{path, "-cp", tool, "Checksum", "Wrong_" + name}
+		})
+	})
 }
 
 // compileChecksum compiles the program that prints checksums and, for each benchmark, the class
@@ -200,7 +163,7 @@ func compileChecksum(t *testing.T) string {
 	t.Helper()
 	files := []string{"../runners/java/BaseKrunEntry.java", "testdata/Checksum.java"}
 	for name := range others {
-		n, right, _ := firstEntry(t, name)
+		n, right := firstEntry(name)
 		file := falsified(t, filepath.Join(name, "java", "KrunEntry.java"), "{ "+n+", "+right, "{ "+n+", 1")
 		files = append(files, falsified(t, file, "class KrunEntry ", "class Wrong_"+name+" "))
 	}

@@ -11,15 +11,8 @@ import (
 )
 
 // checksumOf returns a known checksum.
-func checksumOf(t *testing.T, name string, n int) float64 {
-	t.Helper()
-	for _, k := range known {
-		if k.name == name && k.n == n {
-			return k.checksum
-		}
-	}
-	t.Fatalf("%s %d is not known", name, n)
-	return 0
+func checksumOf(name string, n int) float64 {
+	return known[slices.IndexFunc(known, func(k entry) bool { return k.name == name && k.n == n })].checksum
 }
 
 // TestPublished compares the checksums with what the Computer Language Benchmarks Game prints, to
@@ -30,14 +23,14 @@ func TestPublished(t *testing.T) {
 		n    int
 		want string
 	}{{"nbody", 1000, "-0.169087605"}, {"spectralnorm", 100, "1.274219991"}} {
-		must.Equal(t, fmt.Sprintf("%.9f", checksumOf(t, p.name, p.n)), p.want, p.name, p.n, "published")
+		must.Equal(t, fmt.Sprintf("%.9f", checksumOf(p.name, p.n)), p.want, p.name, p.n, "published")
 	}
 	for _, p := range []struct{ n, sum, most int }{{7, 228, 16}, {10, 73196, 38}} {
-		must.Equal(t, checksumOf(t, "fannkuch_redux", p.n), float64(p.sum*1000+p.most), "fannkuch_redux", p.n,
+		must.Equal(t, checksumOf("fannkuch_redux", p.n), float64(p.sum*1000+p.most), "fannkuch_redux", p.n,
 			"published", p.sum, p.most)
 	}
 	for _, p := range []struct{ n, queued, held int }{{1000, 2322, 928}, {10000, 23246, 9297}} {
-		must.Equal(t, checksumOf(t, "richards", p.n), float64(p.queued<<24+p.held), "richards", p.n,
+		must.Equal(t, checksumOf("richards", p.n), float64(p.queued<<24+p.held), "richards", p.n,
 			"published", p.queued, p.held)
 	}
 }
@@ -46,7 +39,7 @@ func TestPublished(t *testing.T) {
 // challenge (Trefethen, 2002); the norms of the finite matrices approach it from below.
 func TestSpectralNorm(t *testing.T) {
 	const infinite = 1.27422415282122
-	small, large := checksumOf(t, "spectralnorm", 100), checksumOf(t, "spectralnorm", 500)
+	small, large := checksumOf("spectralnorm", 100), checksumOf("spectralnorm", 500)
 	must.Be(t, small < large && large < infinite && infinite-large <= 1e-6, "norms", small, "100", large,
 		"500", infinite, "infinite")
 }
