@@ -3,6 +3,7 @@ package suites_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,12 +22,10 @@ func suite(t *testing.T, kind string, files map[string]string) (suites.Found, er
 	dir := t.TempDir()
 	for name, text := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
-		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Write(t, file, text)
 		if to, link := strings.CutPrefix(text, "-> "); link {
-			must.Do(t, os.Symlink(to, file))
-			continue
+			must.Do(t, errors.Join(os.Remove(file), os.Symlink(to, file)))
 		}
-		must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	s, ok := suites.Lookup(kind)
 	must.Need(t, ok, kind)
@@ -312,10 +311,7 @@ func FuzzScript(f *testing.F) {
 	f.Add("runner.bench_func('a', f)\nr.bench_func('b', g)", "")
 	f.Add("BENCHMARKS = 'a b'.split()\nnargs='?', choices=BENCHMARKS", "")
 	f.Fuzz(func(t *testing.T, text, option string) {
-		dir := t.TempDir()
-		must.Do(t, os.WriteFile(filepath.Join(dir, "s.py"), []byte("pyperf "+text), 0o644))
-		s, _ := suites.Lookup("pyperf")
-		found, err := s.Read(dir)
+		found, err := suite(t, "pyperf", map[string]string{"s.py": "pyperf " + text})
 		if err != nil {
 			return
 		}
@@ -363,8 +359,7 @@ func TestSlow(t *testing.T) {
 		"bm_tables": "a = " + strings.Repeat("{a = ", 10000),
 		"bm_large":  strings.Repeat("#\n", 100000),
 	} {
-		must.Do(t, os.Mkdir(filepath.Join(dir, name), 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(dir, name, "pyproject.toml"), []byte(text), 0o644))
+		must.Write(t, filepath.Join(dir, name, "pyproject.toml"), text)
 	}
 	f, err := s.Read(dir)
 	must.Do(t, err)
