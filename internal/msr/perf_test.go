@@ -23,9 +23,8 @@ func noModules(context.Context, sysroot.Root, int) error {
 
 func TestPerfPerCore(t *testing.T) {
 	k := newKernel(t)
-	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t),
-		Want{Sources: []string{Perf, None}, Scope: PerCore})
-	must.Need(t, r.Chosen == Perf && c != nil, r)
+	c, r := k.opened(xeon, Want{Sources: []string{Perf, None}, Scope: PerCore})
+	must.Need(t, r.Chosen == Perf, r)
 	const each = "aperf on core %, mperf on core %, cycles on core %, instructions on core %, " +
 		"context_switches on core %, migrations on core %, page_faults on core %, smi on core %"
 	got, want := names(c), strings.ReplaceAll(each, "%", "0")+", "+strings.ReplaceAll(each, "%", "1")
@@ -40,15 +39,11 @@ func TestPerfPerCore(t *testing.T) {
 	b := must.Get(libkrun.Create(spec))(t)
 	must.Do(t, b.Close())
 	must.Refused(c.Apply(spec, 4))(t, "", "a plan with columns was accepted")
-	err := c.Close()
-	must.Be(t, err == nil && k.left() == 0, "close", err, k.left(), "left open")
 }
 
 func TestPerfHybrid(t *testing.T) {
 	k := newKernel(t)
-	s := system{open: k.openEvent, load: noModules}
-	c, r := s.choose(t.Context(), hybrid.root(t), Want{Sources: []string{Perf}, Scope: Execution})
-	must.Need(t, c != nil, r)
+	c, _ := k.opened(hybrid, Want{Sources: []string{Perf}, Scope: Execution})
 	configs := map[int]uint64{}
 	for _, call := range k.calls {
 		if call.name == "cycles" {
@@ -60,27 +55,20 @@ func TestPerfHybrid(t *testing.T) {
 	}
 	spec, err := c.Apply(libkrun.Spec{Iterations: 1}, 3)
 	must.Be(t, err == nil && spec.Scope == libkrun.PerExecution, "scope", spec.Scope, "error", err)
-	must.Do(t, c.Close())
-
-	c, r = s.choose(t.Context(), hybrid.root(t), Want{Sources: []string{Perf}, Scope: Task})
-	must.Need(t, c != nil, r)
+	c, _ = newKernel(t).opened(hybrid, Want{Sources: []string{Perf}, Scope: Task})
 	const want = "aperf, mperf, context_switches, migrations, page_faults, smi, cycles.cpu_atom, " +
 		"instructions.cpu_atom, cycles.cpu_core, instructions.cpu_core"
 	must.Equal(t, names(c), want, "columns")
 	for i, g := range c.groups {
 		must.Be(t, g.Partial == (i > 0), "group", i, "partial", g.Partial)
 	}
-	err = c.Close()
-	must.Be(t, err == nil && k.left() == 0, "close", err)
 }
 
 // TestPerfTask: the group that is kept waits for a child; the one that was tried
 // first counted this thread.
 func TestPerfTask(t *testing.T) {
 	k := newKernel(t)
-	c, r := system{open: k.openEvent, load: noModules}.choose(t.Context(), xeon.root(t),
-		Want{Sources: []string{Perf}, Scope: Task})
-	must.Need(t, c != nil, r)
+	c, _ := k.opened(xeon, Want{Sources: []string{Perf}, Scope: Task})
 	if got, want := names(c), "aperf, mperf, cycles, instructions, context_switches, migrations, "+
 		"page_faults, smi"; got != want {
 		t.Errorf("columns %s\nwant    %s", got, want)
@@ -90,8 +78,6 @@ func TestPerfTask(t *testing.T) {
 	}
 	must.Be(t, len(c.Files()) == 1 && k.left() == 8, len(c.Files()), "files", k.left(),
 		"events open; want 1 and 8: those that were tried are closed")
-	err := c.Close()
-	must.Be(t, err == nil && k.left() == 0, "close", err)
 }
 
 func TestPerfRefused(t *testing.T) {
@@ -316,9 +302,8 @@ func TestOpenCore(t *testing.T) {
 	refuse := func(event, eventOptions) (*os.File, error) { return nil, os.ErrPermission }
 	must.Refused(openCore(root, refuse, 2))(t, "", "opened nothing")
 	name := filepath.Join(dir, "dev/cpu/2/msr")
-	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	data := append(make([]byte, regMPERF), 7, 0, 0, 0, 0, 0, 0, 0, 0) // the file's bytes overlap
-	must.Do(t, os.WriteFile(name, data, 0o600))
+	must.Write(t, name, string(data))
 	c := must.Get(openCore(root, refuse, 2))(t)
 	_, mperf, err := c.read()
 	must.Be(t, err == nil && mperf == 7, "MPERF", mperf, err)

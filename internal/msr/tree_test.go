@@ -19,9 +19,7 @@ func (files tree) root(t *testing.T) sysroot.Root {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		must.Write(t, filepath.Join(dir, name), text)
 	}
 	return sysroot.New(dir)
 }
@@ -135,6 +133,19 @@ func (k *kernel) answer(leader *os.File) {
 		}
 	}
 	must.Do(k.t, os.WriteFile(leader.Name(), raw, 0o600))
+}
+
+// opened returns what krund counts on a machine, and what was decided; nothing may be open in the
+// end.
+func (k *kernel) opened(machine tree, want Want) (*Counters, Reason) {
+	k.t.Helper()
+	c, r := system{open: k.openEvent, load: noModules}.choose(k.t.Context(), machine.root(k.t), want)
+	must.Need(k.t, c != nil, r)
+	k.t.Cleanup(func() {
+		err := c.Close()
+		must.Be(k.t, err == nil && k.left() == 0, "close", err, k.left(), "left open")
+	})
+	return c, r
 }
 
 // left counts the events that are still open.
