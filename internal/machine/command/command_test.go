@@ -85,12 +85,6 @@ func TestRunBoundsTheOutput(t *testing.T) {
 	}
 }
 
-func TestRunSeparatesTheStreams(t *testing.T) {
-	const line = "echo out; echo why >&2; exit 3"
-	out, err := Run(t.Context(), Cmd{Argv: []string{"sh", "-c", line}, StdoutOnly: true})
-	must.Be(t, out == "out\n" && err != nil && strings.HasSuffix(err.Error(), "exit status 3: why"), out, err)
-}
-
 func TestRunInDirectory(t *testing.T) {
 	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	out, err := Run(t.Context(), Cmd{Argv: []string{"its name", "-c", "pwd; echo $0"}, Path: "/bin/sh",
@@ -188,12 +182,6 @@ func TestAfterRunsAllAndJoinsErrors(t *testing.T) {
 		strings.Contains(err.Error(), "hook 3 after"), err, "want hooks 1 and 3")
 	got, _ := os.ReadFile(file)
 	must.Equal(t, string(got), "two\nfour\n", "ran", got, "want both good ones")
-}
-
-func TestNoHooks(t *testing.T) {
-	s, _ := set(t)
-	must.Do(t, s.Before(t.Context(), nil))
-	must.Do(t, s.After(t.Context(), nil))
 }
 
 func TestTheEnvironmentIsFixed(t *testing.T) {
