@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,30 +67,28 @@ func (n Notifier) WantsMail() bool { return len(n.Mail) > 0 }
 func (n Notifier) Send(ctx context.Context, m Message, mail bool) error {
 	m.Subject, m.Text = display.PlainLine(oneLine(m.Subject)), display.Plain(m.Text)
 	var errs []error
+	tried := func(way string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", way, err))
+		}
+	}
 	if mail && n.WantsMail() {
-		errs = append(errs, n.sendMail(ctx, m))
+		_, err := Run(ctx, Cmd{Argv: []string{n.Sendmail, "-t", "-i"}, Env: n.Environ,
+			Stdin: mailText(n.Mail, m), Timeout: deadline, Trust: n.Trust})
+		tried("send mail", err)
 	}
 	if len(n.Command) > 0 {
-		errs = append(errs, n.runCommand(ctx, m))
+		env := slices.Concat(n.Environ, []string{"KRUND_EVENT=" + string(m.Event),
+			"KRUND_EXPERIMENT=" + m.Experiment, "KRUND_HOST=" + m.Host, "KRUND_SUBJECT=" + m.Subject,
+			"KRUND_ID=" + m.ID})
+		_, err := Run(ctx, Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n", Timeout: deadline,
+			Trust: n.Trust})
+		tried("notify command", err)
 	}
 	if n.Webhook != "" {
-		errs = append(errs, n.post(ctx, m))
+		tried("notify webhook", n.post(ctx, m))
 	}
 	return errors.Join(errs...)
-}
-
-func (n Notifier) sendMail(ctx context.Context, m Message) error {
-	_, err := Run(ctx, Cmd{
-		Argv:    []string{n.Sendmail, "-t", "-i"},
-		Env:     n.Environ,
-		Stdin:   mailText(n.Mail, m),
-		Timeout: deadline,
-		Trust:   n.Trust,
-	})
-	if err != nil {
-		return fmt.Errorf("send mail: %w", err)
-	}
-	return nil
 }
 
 // mailText is the message in the form of RFC 5322. Line breaks in header values become spaces, so
@@ -111,30 +110,19 @@ func mailText(to []string, m Message) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func (n Notifier) runCommand(ctx context.Context, m Message) error {
-	env := append(append([]string{}, n.Environ...),
-		"KRUND_EVENT="+string(m.Event), "KRUND_EXPERIMENT="+m.Experiment, "KRUND_HOST="+m.Host,
-		"KRUND_SUBJECT="+m.Subject, "KRUND_ID="+m.ID)
-	if _, err := Run(ctx, Cmd{Argv: n.Command, Env: env, Stdin: m.Text + "\n",
-		Timeout: deadline, Trust: n.Trust}); err != nil {
-		return fmt.Errorf("notify command: %w", err)
-	}
-	return nil
-}
-
 func (n Notifier) post(ctx context.Context, m Message) error {
 	body, err := json.Marshal(map[string]string{
 		"event": string(m.Event), "experiment": m.Experiment, "host": m.Host, "subject": m.Subject,
 		"text": m.Text, "id": m.ID,
 	})
 	if err != nil {
-		return fmt.Errorf("notify webhook: %w", err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.Webhook, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("notify webhook: %w", err)
+		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	client := n.Client
@@ -144,14 +132,11 @@ func (n Notifier) post(ctx context.Context, m Message) error {
 		client = &http.Client{Transport: transport}
 	}
 	resp, err := client.Do(req)
-	if err != nil {
-		return fmt.Errorf("notify webhook: %w", err)
+	if err == nil {
+		err = resp.Body.Close()
 	}
-	if err := resp.Body.Close(); err != nil {
-		return fmt.Errorf("notify webhook: %w", err)
+	if err == nil && resp.StatusCode/100 != 2 {
+		err = errors.New("the server answered " + resp.Status)
 	}
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("notify webhook: the server answered %s", resp.Status)
-	}
-	return nil
+	return err
 }

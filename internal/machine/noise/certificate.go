@@ -227,10 +227,10 @@ func Read(fsys durable.FS, file string) (Certificate, error) {
 		return Certificate{}, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return Certificate{}, fmt.Errorf("read %s: %w", file, err)
+	var c Certificate
+	if err = errors.Join(err, f.Close()); err == nil {
+		c, err = Parse(data)
 	}
-	c, err := Parse(data)
 	if err != nil {
 		return Certificate{}, fmt.Errorf("read %s: %w", file, err)
 	}
@@ -249,32 +249,23 @@ func Parse(data []byte) (Certificate, error) {
 	if c.Format != Format {
 		return c, fmt.Errorf("its format is %d, and this version reads %d", c.Format, Format)
 	}
-	halves := []Measurement{c.Plain}
-	if c.Controlled != nil {
-		halves = append(halves, *c.Controlled)
-	}
-	for _, m := range halves {
-		if !m.valid() {
-			return c, errors.New("a number in it is impossible")
-		}
-	}
+	possible := c.Plain.valid() && (c.Controlled == nil || c.Controlled.valid())
 	if b := c.Boots; b != nil {
-		ok := b.Boots > 0
-		for _, v := range []float64{b.SDLog, b.Total, b.SDLow, b.SDHigh, b.Percent, b.High} {
-			ok = ok && finite(v)
-		}
-		if !ok {
-			return c, errors.New("a number in it is impossible")
-		}
+		possible = possible && b.Boots > 0 && finite(b.SDLog, b.Total, b.SDLow, b.SDHigh, b.Percent, b.High)
 	}
-	if e := c.Effect; e != nil && !(e.Low > 0 && e.Ratio >= e.Low && e.High >= e.Ratio &&
-		e.High < math.MaxFloat64) {
+	if e := c.Effect; e != nil {
+		possible = possible && e.Low > 0 && e.Ratio >= e.Low && e.High >= e.Ratio && e.High < math.MaxFloat64
+	}
+	if !possible {
 		return c, errors.New("a number in it is impossible")
 	}
 	return c, nil
 }
 
-func finite(v float64) bool { return v >= 0 && !math.IsInf(v, 0) }
+// finite reports whether no value is negative or infinite.
+func finite(values ...float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return !(v >= 0) || math.IsInf(v, 0) })
+}
 
 // valid reports whether all numbers are possible ones.
 func (m Measurement) valid() bool {
@@ -288,16 +279,13 @@ func (m Measurement) valid() bool {
 		return true
 	}
 	f := m.Floor
-	ok := true
-	for _, v := range append([]float64{f.MeanNS, f.SDLog, f.SDLow, f.SDHigh, f.Differ, f.DifferLow,
-		f.DifferHigh, f.StraysLow, f.StraysHigh}, f.LevelsNS...) {
-		ok = ok && finite(v)
-	}
+	ok := finite(f.LevelsNS...) && finite(f.MeanNS, f.SDLog, f.SDLow, f.SDHigh, f.Differ, f.DifferLow,
+		f.DifferHigh, f.StraysLow, f.StraysHigh)
 	for _, i := range f.Strays {
 		ok = ok && i >= 0 && i < len(f.LevelsNS)
 	}
 	for _, d := range f.Detectable {
-		ok = ok && finite(d.Percent) && finite(d.High) && d.Executions > 0
+		ok = ok && finite(d.Percent, d.High) && d.Executions > 0
 	}
 	return ok
 }
