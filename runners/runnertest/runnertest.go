@@ -31,50 +31,22 @@ func Compiler(t testing.TB) string {
 	return cc
 }
 
-// Pythons returns the paths of the Python interpreters: those with the usual names in PATH, those
-// installed by pyenv, and those listed in KRUN_TEST_PYTHONS (a list like PATH). The key is the
-// interpreter's own name, for instance "CPython 2.7.18", so that each occurs once. Of each
-// implementation it returns the oldest and the newest; with the build tag slow, all. It skips the
-// test if there is none.
+// Pythons are the Interpreters of Python, for instance "CPython 2.7.18": those with the usual names
+// in PATH, those installed by pyenv, and those listed in KRUN_TEST_PYTHONS (a list like PATH).
 func Pythons(t testing.TB) map[string]string {
 	t.Helper()
-	candidates := filepath.SplitList(os.Getenv("KRUN_TEST_PYTHONS"))
-	for _, name := range []string{"python", "python2", "python2.7", "python3", "pypy", "pypy2", "pypy3"} {
-		if path, err := exec.LookPath(name); err == nil {
-			candidates = append(candidates, path)
-		}
-	}
-	home, _ := os.UserHomeDir() // without a home directory there is no pyenv either
-	installed, err := filepath.Glob(filepath.Join(home, ".pyenv", "versions", "*", "bin", "python"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	candidates = append(candidates, installed...)
-	found := make(map[string]string)
-	for _, path := range candidates {
-		program := "import ctypes, platform, sys; sys.stdout.write(platform.python_implementation() + ' ' " +
-			"+ platform.python_version())"
-		name, err := exec.CommandContext(t.Context(), path, "-c", program).Output()
-		if err != nil {
-			t.Logf("%s does not work: %v", path, err)
-			continue
-		}
-		if _, ok := found[string(name)]; !ok {
-			found[string(name)] = path
-		}
-	}
-	if len(found) == 0 {
-		t.Skip("no Python interpreter in PATH, below ~/.pyenv or in KRUN_TEST_PYTHONS")
-	}
-	return ends(found)
+	return Interpreters(t, "python")
 }
 
-// vms are the programs that run a language other than Python (names, or patterns of paths), and a
-// command that prints the name of a VM that can load libkrun.
+// vms are the programs that run a language (names, or patterns of paths), and a command that prints
+// the name of a VM that can load libkrun.
 var vms = map[string]struct {
 	programs []string
 	question []string
 }{
+	"python": {[]string{"python", "python2", "python2.7", "python3", "pypy", "pypy2", "pypy3"},
+		[]string{"-c", "import ctypes, platform; print(platform.python_implementation() + ' ' + " +
+			"platform.python_version())"}},
 	"lua": {[]string{"luajit"}, []string{"-e", `require("ffi"); io.write(jit.version)`}},
 	"javascript": {[]string{"node", "nodejs"},
 		[]string{"-e",
@@ -88,19 +60,23 @@ var vms = map[string]struct {
 }
 
 // Interpreters returns the paths of the VMs of a language (its name as in package runners) in PATH
-// and the usual directories, by their own names: those that Pythons returns of its VMs. It skips
-// the test if there is none, or if no runner could be built for them.
+// and the usual directories, by their own names, so that each occurs once. Of each implementation
+// it returns the oldest and the newest; with the build tag slow, all. It skips the test if there is
+// none, or if no runner could be built for them.
 func Interpreters(t testing.TB, language string) map[string]string {
 	t.Helper()
-	if language == "python" {
-		return Pythons(t)
-	}
 	vm, ok := vms[language]
 	if !ok {
 		t.Fatalf("no VM is known for %s", language)
 	}
+	paths := candidates(t, vm.programs)
+	if language == "python" {
+		home, _ := os.UserHomeDir() // without a home directory there is no pyenv either
+		paths = slices.Concat(filepath.SplitList(os.Getenv("KRUN_TEST_PYTHONS")), paths,
+			candidates(t, []string{filepath.Join("/", home, ".pyenv/versions/*/bin/python")}))
+	}
 	found := make(map[string]string)
-	for _, path := range candidates(t, vm.programs) {
+	for _, path := range paths {
 		answer, err := exec.CommandContext(t.Context(), path, vm.question...).CombinedOutput()
 		if err != nil {
 			t.Logf("%s does not work: %v: %s", path, err, answer)
@@ -112,7 +88,7 @@ func Interpreters(t testing.TB, language string) map[string]string {
 		}
 	}
 	if len(found) == 0 {
-		t.Skipf("no VM for %s in PATH: none of %q", language, vm.programs)
+		t.Skipf("no VM for %s in PATH or the usual directories: none of %q", language, vm.programs)
 	}
 	return ends(found)
 }
