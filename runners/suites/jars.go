@@ -107,10 +107,7 @@ func (t *tree) jars(f *Found, dirs []string, pattern, entry string,
 				for _, option := range options[1:] {
 					name += "." + inKey(option)
 				}
-				err := f.add(Benchmark{Name: name, Files: map[string]string{"java": file}, Options: options})
-				if err != nil {
-					return err
-				}
+				f.add(Benchmark{Name: name, Files: map[string]string{"java": file}, Options: options})
 			}
 		}
 	}

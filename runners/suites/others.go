@@ -42,9 +42,7 @@ func readOctane(t *tree, f *Found) error {
 		for _, m := range octaneBenchmark.FindAllStringSubmatch(text, -1) {
 			b := Benchmark{Name: m[1], Files: map[string]string{"javascript": file},
 				Options: append([]string{m[1]}, files...)}
-			if err := f.add(b); err != nil {
-				return err
-			}
+			f.add(b)
 		}
 	}
 	return nil
@@ -67,9 +65,7 @@ func readJetStream(t *tree, f *Found) error {
 			continue
 		}
 		b := Benchmark{Name: m[2], Files: map[string]string{"javascript": driver}}
-		if err := f.add(b); err != nil {
-			return err
-		}
+		f.add(b)
 	}
 	return nil
 }
@@ -136,9 +132,7 @@ func (t *tree) packages(dir string, depth int, f *Found) error {
 					"-test.bench=. -test.benchtime=1x -test.cpu=1 >%sbench", clip(b.Name), clip(dir),
 					clip(binary), strings.TrimSuffix(clip(binary), "test"))
 			default:
-				if err := f.add(b); err != nil {
-					return err
-				}
+				f.add(b)
 			}
 		}
 	}
@@ -186,9 +180,7 @@ func readSightglass(t *tree, f *Found) error {
 					if len(engines) > 1 {
 						b.Name += "." + engine
 					}
-					if err := f.add(b); err != nil {
-						return err
-					}
+					f.add(b)
 				}
 			}
 		}

@@ -38,9 +38,7 @@ func readPyperformance(t *tree, f *Found) error {
 			return file != "pyproject.toml" && (!strings.HasPrefix(file, "bm_") || path.Ext(file) != ".toml")
 		})
 		for _, file := range files {
-			if err := t.pyperformance(path.Join(dir, name), file, len(files) > 1, f); err != nil {
-				return err
-			}
+			t.pyperformance(path.Join(dir, name), file, len(files) > 1, f)
 		}
 	}
 	return nil
@@ -99,11 +97,11 @@ func (t *tree) described(dir, file string, depth int) (described, error) {
 
 // pyperformance adds what one *.toml of a directory bm_NAME describes: one of several there is a
 // single benchmark.
-func (t *tree) pyperformance(dir, file string, single bool, f *Found) error {
+func (t *tree) pyperformance(dir, file string, single bool, f *Found) {
 	is, err := t.described(dir, file, 0)
 	if err != nil {
 		f.leave("%q: %v", clip(path.Join(dir, file)), firstLine(err))
-		return nil
+		return
 	}
 	tool := is.Tool.Pyperformance
 	script := path.Join(dir, "run_benchmark.py")
@@ -117,7 +115,7 @@ func (t *tree) pyperformance(dir, file string, single bool, f *Found) error {
 			name = strings.TrimPrefix(strings.TrimSuffix(file, ".toml"), "bm_")
 		}
 	}
-	return t.script(Benchmark{Name: name, Files: python(script), Options: tool.ExtraOpts,
+	t.script(Benchmark{Name: name, Files: python(script), Options: tool.ExtraOpts,
 		Requires: is.Project.Python}, single, f)
 }
 
@@ -154,10 +152,7 @@ func readPyperf(t *tree, f *Found) error {
 		if !strings.Contains(text, "pyperf") {
 			continue
 		}
-		b := Benchmark{Name: strings.TrimSuffix(name, ".py"), Files: python(name)}
-		if err := t.script(b, false, f); err != nil {
-			return err
-		}
+		t.script(Benchmark{Name: strings.TrimSuffix(name, ".py"), Files: python(name)}, false, f)
 	}
 	return nil
 }
@@ -176,39 +171,38 @@ var (
 // option, for the hook, is the name in the call, or "". Of a single benchmark it is the one that
 // the benchmark has. What else a script may do is seen when it runs: the hook then runs the first
 // call.
-func (t *tree) script(b Benchmark, single bool, f *Found) error {
+func (t *tree) script(b Benchmark, single bool, f *Found) {
 	file := b.Files["python"]
 	text, err := t.text(file)
 	if err != nil {
 		f.leave("%q: %q: %v", clip(b.Name), clip(file), err)
-		return nil
+		return
 	}
-	add := func(name string, options ...string) error {
+	add := func(name string, options ...string) {
 		is := b
 		is.Name, is.Options = name, options
-		return f.add(is)
+		f.add(is)
 	}
 	if choices := choicesOf(text); len(b.Options) == 0 && len(choices) > 0 {
 		for _, choice := range choices {
-			if err := add(b.Name+"_"+choice, "", choice); err != nil {
-				return err
-			}
+			add(b.Name+"_"+choice, "", choice)
 		}
-		return nil
+		return
 	}
 	calls := pyperfCall.FindAllStringSubmatch(text, -1)
-	if slices.ContainsFunc(calls, func(c []string) bool { return single && c[1] == b.Name }) {
-		return add(b.Name, append([]string{b.Name}, b.Options...)...)
+	has := func(name string) bool {
+		return slices.ContainsFunc(calls, func(c []string) bool { return c[1] == name })
 	}
-	if single || len(calls) < 2 || slices.ContainsFunc(calls, func(c []string) bool { return c[1] == "" }) {
-		return add(b.Name, append([]string{""}, b.Options...)...)
-	}
-	for _, call := range calls {
-		if err := add(call[1], append([]string{call[1]}, b.Options...)...); err != nil {
-			return err
+	switch {
+	case single && has(b.Name):
+		add(b.Name, append([]string{b.Name}, b.Options...)...)
+	case single || len(calls) < 2 || has(""):
+		add(b.Name, append([]string{""}, b.Options...)...)
+	default:
+		for _, call := range calls {
+			add(call[1], append([]string{call[1]}, b.Options...)...)
 		}
 	}
-	return nil
 }
 
 func python(file string) map[string]string { return map[string]string{"python": file} }
@@ -276,18 +270,15 @@ func readRubyBench(t *tree, f *Found) error {
 	for _, name := range names {
 		file := path.Join("benchmarks", name)
 		if name, single := strings.CutSuffix(name, ".rb"); single {
-			err = t.rubyBench(name, file, described, f)
+			t.rubyBench(name, file, described, f)
 		} else if t.has(path.Join(file, "benchmark.rb")) {
-			err = t.rubyBench(name, path.Join(file, "benchmark.rb"), described, f)
-		}
-		if err != nil {
-			return err
+			t.rubyBench(name, path.Join(file, "benchmark.rb"), described, f)
 		}
 	}
 	return nil
 }
 
-func (t *tree) rubyBench(name, file, described string, f *Found) error {
+func (t *tree) rubyBench(name, file, described string, f *Found) {
 	_, own, _ := strings.Cut("\n"+described, "\n"+name+":\n")
 	if end := regexp.MustCompile(`(?m)^\S`).FindStringIndex(own); end != nil {
 		own = own[:end[0]]
@@ -299,9 +290,8 @@ func (t *tree) rubyBench(name, file, described string, f *Found) error {
 		f.leave("%s: the suite runs it in several Ractors only, whose times are not of one process's "+
 			"iterations", clip(name))
 	default:
-		return f.add(Benchmark{Name: name, Files: map[string]string{"ruby": file}})
+		f.add(Benchmark{Name: name, Files: map[string]string{"ruby": file}})
 	}
-	return nil
 }
 
 // awfyFiles are the directories of are-we-fast-yet, and the pattern of a benchmark's file there.
@@ -349,9 +339,7 @@ func readAreWeFastYet(t *tree, f *Found) error {
 		if compiled {
 			b.Files["c"] = cpp
 		}
-		if err := f.add(b); err != nil {
-			return err
-		}
+		f.add(b)
 	}
 	return nil
 }

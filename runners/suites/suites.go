@@ -125,7 +125,11 @@ func (s Suite) Read(directory string) (Found, error) {
 	defer root.Close() //nolint:errcheck // it was only read
 	var f Found
 	t := &tree{root: root, left: mostRead}
-	if err := s.read(t, &f); err != nil {
+	err = s.read(t, &f)
+	if err == nil && len(f.Benchmarks) > MostBenchmarks {
+		err = fmt.Errorf("it has more than %d benchmarks; is it the suite alone?", MostBenchmarks)
+	}
+	if err != nil {
 		return Found{}, fmt.Errorf("%s: %w", directory, err)
 	}
 	if len(f.Benchmarks) == 0 && len(f.LeftOut) == 0 {
@@ -145,16 +149,13 @@ func (s Suite) Read(directory string) (Found, error) {
 }
 
 // add takes a benchmark, or leaves it out with the reason.
-func (f *Found) add(b Benchmark) error {
+func (f *Found) add(b Benchmark) {
 	b.Parameter = max(b.Parameter, 1)
 	if err := b.Check(); err != nil {
 		f.leave("%q: %v", clip(b.Name), err)
-		return nil
+	} else if len(f.Benchmarks) <= MostBenchmarks { // one more than that is refused
+		f.Benchmarks = append(f.Benchmarks, b)
 	}
-	if f.Benchmarks = append(f.Benchmarks, b); len(f.Benchmarks) > MostBenchmarks {
-		return fmt.Errorf("it has more than %d benchmarks; is it the suite alone?", MostBenchmarks)
-	}
-	return nil
 }
 
 func (f *Found) leave(format string, args ...any) {

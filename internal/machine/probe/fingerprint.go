@@ -283,50 +283,37 @@ func installed(ctx context.Context, h host.Host) (list []string, manager string)
 	return nil, ""
 }
 
-// parseDpkg parses /var/lib/dpkg/status: paragraphs of "Name: value". Removed packages whose
-// configuration files remain do not count.
+// paragraphs returns the fields of each paragraph of lines with a name and a value.
+func paragraphs(text, separator string) []map[string]string {
+	all := []map[string]string{{}}
+	for line := range strings.Lines(text) {
+		if name, value, found := strings.Cut(strings.TrimRight(line, "\n"), separator); found {
+			all[len(all)-1][name] = value
+		} else if line == "\n" {
+			all = append(all, map[string]string{})
+		}
+	}
+	return all
+}
+
+// parseDpkg parses /var/lib/dpkg/status. Removed packages whose configuration files remain do not
+// count.
 func parseDpkg(text string) []string {
 	var list []string
-	var name, version, arch, status string
-	for line := range strings.Lines(text + "\n\n") {
-		line = strings.TrimRight(line, "\n")
-		if line == "" {
-			if name != "" && strings.HasSuffix(status, " installed") {
-				list = append(list, name+" "+version+" "+arch)
-			}
-			name, version, arch, status = "", "", "", ""
-			continue
-		}
-		field, value, _ := strings.Cut(line, ": ")
-		switch field {
-		case "Package":
-			name = value
-		case "Version":
-			version = value
-		case "Architecture":
-			arch = value
-		case "Status":
-			status = value
+	for _, p := range paragraphs(text, ": ") {
+		if p["Package"] != "" && strings.HasSuffix(p["Status"], " installed") {
+			list = append(list, p["Package"]+" "+p["Version"]+" "+p["Architecture"])
 		}
 	}
 	return list
 }
 
-// parseApk parses Alpine's database: paragraphs with lines P:name and V:version.
+// parseApk parses Alpine's database: P is the name, V the version.
 func parseApk(text string) []string {
 	var list []string
-	name := ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
-		if value, found := strings.CutPrefix(line, "P:"); found {
-			name = value
-		}
-		if value, found := strings.CutPrefix(line, "V:"); found && name != "" {
-			list = append(list, name+" "+value)
-			name = ""
-		}
-		if line == "" {
-			name = ""
+	for _, p := range paragraphs(text, ":") {
+		if version, known := p["V"]; known && p["P"] != "" {
+			list = append(list, p["P"]+" "+version)
 		}
 	}
 	return list
