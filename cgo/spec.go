@@ -42,26 +42,19 @@ type Spec struct {
 func (s Spec) check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if s.Iterations < 1 || s.Iterations > maxIterations {
-		bad("%d iterations; want 1 to %d", s.Iterations, maxIterations)
+	for _, x := range []struct {
+		n, least, most int
+		what           string
+	}{
+		{s.Iterations, 1, maxIterations, "iterations"}, {len(s.Columns), 0, maxCounters, "counter columns"},
+		{s.UserColumns, 0, maxUserColumns, "user columns"}, {s.Events, 0, maxEvents, "events"},
+		{s.Hold, 0, maxHold, "parts per million longer"},
+	} {
+		if x.n < x.least || x.n > x.most {
+			bad("%d %s; want %d to %d", x.n, x.what, x.least, x.most)
+		}
 	}
-	if len(s.Columns) > maxCounters {
-		bad("%d counter columns; want at most %d", len(s.Columns), maxCounters)
-	}
-	if s.UserColumns < 0 || s.UserColumns > maxUserColumns {
-		bad("%d user columns; want 0 to %d", s.UserColumns, maxUserColumns)
-	}
-	if s.Events < 0 || s.Events > maxEvents {
-		bad("%d events; want 0 to %d", s.Events, maxEvents)
-	}
-	if s.Hold < 0 || s.Hold > maxHold {
-		bad("iterations longer by %d parts per million; want at most %d", s.Hold, maxHold)
-	}
-	type id struct {
-		name string
-		core int
-	}
-	seen := make(map[id]bool, len(s.Columns))
+	seen := make(map[Column]bool, len(s.Columns)) // without units
 	for i, c := range s.Columns {
 		if !validText(c.Name, 1, nameBytes-1, "") || !validText(c.Unit, 0, unitBytes-1, "/%") {
 			bad("column %d: name %q, unit %q: want letters, digits, _ . - in at most %d and %d bytes", i,
@@ -70,10 +63,10 @@ func (s Spec) check() error {
 		if c.Core < NoCore || c.Core > 1<<20 {
 			bad("column %d: core %d", i, c.Core)
 		}
-		if seen[id{c.Name, c.Core}] {
+		if c.Unit = ""; seen[c] {
 			bad("column %d: %q is there twice", i, c.Name)
 		}
-		seen[id{c.Name, c.Core}] = true
+		seen[c] = true
 	}
 	if err := s.checkGroups(); err != nil {
 		errs = append(errs, err)
