@@ -1,6 +1,7 @@
 package msr
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -55,16 +56,10 @@ func ReadEnergy(root sysroot.Root) ([]Energy, error) {
 }
 
 func readZone(root sysroot.Root, dir string) (Energy, error) {
-	name, err := root.Read(dir + "/name")
-	if err != nil {
-		return Energy{}, err
-	}
-	now, err := root.ReadInt(dir + "/energy_uj")
-	if err != nil {
-		return Energy{}, err
-	}
-	most, err := root.ReadInt(dir + "/max_energy_range_uj")
-	if err != nil {
+	name, err1 := root.Read(dir + "/name")
+	now, err2 := root.ReadInt(dir + "/energy_uj")
+	most, err3 := root.ReadInt(dir + "/max_energy_range_uj")
+	if err := cmp.Or(err1, err2, err3); err != nil {
 		return Energy{}, err
 	}
 	if now < 0 || most <= 0 || now > most {

@@ -1,6 +1,7 @@
 package msr
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -40,11 +41,8 @@ const devices = "/sys/bus/event_source/devices"
 // config: "event=0x01".
 func parseEvent(text string) (uint64, error) {
 	value, ok := strings.CutPrefix(strings.TrimSpace(text), "event=")
-	if !ok {
-		return 0, fmt.Errorf("event %q: want event=NUMBER", text)
-	}
 	config, err := strconv.ParseUint(value, 0, 64)
-	if err != nil {
+	if err != nil || !ok {
 		return 0, fmt.Errorf("event %q: want event=NUMBER", text)
 	}
 	return config, nil
@@ -107,11 +105,8 @@ func hybridPMUs(root sysroot.Root) ([]corePMU, error) {
 	for _, name := range found {
 		dir := path.Dir(name)
 		kind, err := root.ReadInt(dir + "/type")
-		if err != nil {
-			return nil, err
-		}
-		cores, err := host.Host{Root: root}.ReadCPUs(name)
-		if err != nil {
+		cores, coresErr := host.Host{Root: root}.ReadCPUs(name)
+		if err := cmp.Or(err, coresErr); err != nil {
 			return nil, err
 		}
 		list = append(list, corePMU{path.Base(dir), uint64(kind), cores})

@@ -1,10 +1,12 @@
 package msr
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -63,11 +65,8 @@ func openPerf(open opener, plans []groupPlan) (groups []opened, err error) {
 			why = g.why
 		}
 	}
-	if len(groups) == 0 && why == nil {
-		return nil, errors.New("there is nothing to count: no core is known")
-	}
 	if len(groups) == 0 {
-		return nil, fmt.Errorf("there is nothing to count: %w", why)
+		return nil, fmt.Errorf("there is nothing to count: %w", cmp.Or(why, errors.New("no core is known")))
 	}
 	return groups, nil
 }
@@ -105,17 +104,9 @@ func openTried(open opener, p groupPlan) (opened, error) {
 // lesser is the group to try when p does not fit into the hardware: its essential events or, if it
 // has none, those that need no hardware.
 func lesser(p groupPlan) groupPlan {
-	if len(p.essential) > 0 {
-		p.extra = nil
-		return p
-	}
-	var rest []event
-	for _, e := range p.extra {
-		if e.kind != typeHardware {
-			rest = append(rest, e)
-		}
-	}
-	p.extra = rest
+	p.extra = slices.DeleteFunc(slices.Clone(p.extra), func(e event) bool {
+		return e.kind == typeHardware || len(p.essential) > 0
+	})
 	return p
 }
 
