@@ -79,18 +79,27 @@ type Thread struct {
 	CPUs  CPUs
 }
 
-// Threads returns all threads except those whose affinity the kernel does not allow to change. It
-// skips threads that end in the meantime.
-func (h Host) Threads() []Thread {
-	var threads []Thread
+// Tasks yields the directory of each thread, /proc/PID/task/TID.
+func (h Host) Tasks(yield func(dir string) bool) {
 	for _, process := range h.Root.List("/proc") {
 		if _, err := strconv.Atoi(process); err != nil {
 			continue
 		}
 		for _, id := range h.Root.List(path.Join("/proc", process, "task")) {
-			if t, ok := readThread(h.Root, path.Join("/proc", process, "task", id)); ok {
-				threads = append(threads, t)
+			if !yield(path.Join("/proc", process, "task", id)) {
+				return
 			}
+		}
+	}
+}
+
+// Threads returns all threads except those whose affinity the kernel does not allow to change. It
+// skips threads that end in the meantime.
+func (h Host) Threads() []Thread {
+	var threads []Thread
+	for dir := range h.Tasks {
+		if t, ok := readThread(h.Root, dir); ok {
+			threads = append(threads, t)
 		}
 	}
 	return threads

@@ -51,7 +51,7 @@ func statText(flags, start int) string {
 		"7 (a) b) (c) S 2 0 0 0 -1 %d 0 0 0 0 0 1 0 0 20 0 1 0 %d 0 0 18446744073709551615 0\n", flags, start)
 }
 
-func TestParseThread(t *testing.T) {
+func TestThreads(t *testing.T) {
 	const status = "Name:\ta) b) (c\nCpus_allowed:\t3\nCpus_allowed_list:\t0-1\n"
 	for _, tt := range []struct {
 		name, stat, status string
@@ -65,9 +65,22 @@ func TestParseThread(t *testing.T) {
 		{"none at all", statText(0, 31), "Cpus_allowed_list:\t\n", false},
 		{"rubbish", statText(0, 31), "Cpus_allowed_list:\tx\n", false},
 	} {
-		got, ok := parseThread(tt.stat, tt.status)
-		must.Be(t, ok == tt.ok && (!ok || got.Start == 31 && got.CPUs.String() == "0-1"), tt.name, got, ok)
+		got := machine(t, map[string]string{"/proc/7/task/8/stat": tt.stat,
+			"/proc/7/task/8/status": tt.status, "/proc/irq/task/9/stat": ""}).Threads()
+		must.Be(t, len(got) == 1 == tt.ok && (!tt.ok || got[0].ID == 8 && got[0].Start == 31 &&
+			got[0].CPUs.String() == "0-1"), tt.name, got)
 	}
+}
+
+// TestLimits: those of the group and of the ones above it, in both versions.
+func TestLimits(t *testing.T) {
+	h := machine(t, map[string]string{"/proc/self/cgroup": "2:cpu:/x\n0::/a/b\n",
+		groupRoot + "/a/b/cpu.max": "max 100000\n", groupRoot + "/a/cpu.max": "80000 100000\n",
+		groupRoot + "/a/cpu.stat":  "nr_periods 9\nnr_throttled 3\n",
+		groupRoot + "/memory.high": "1048576\n", groupRoot + "/cpu/x/cpu.cfs_quota_us": "5000\n",
+		groupRoot + "/cpu/x/cpu.cfs_period_us": "10000\n", groupRoot + "/cpu/cpu.cfs_quota_us": "-1\n"})
+	must.EqualList(t, h.Limits(), []Limit{{"/a", "CPU quota", "80000 us of each 100000 us", 3},
+		{"/", "memory.high", "1048576", 0}, {"/x", "CPU quota", "5000 us of each 10000 us", 0}})
 }
 
 func FuzzParseThread(f *testing.F) {

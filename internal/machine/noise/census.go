@@ -256,19 +256,13 @@ func readSMIs(h host.Host) map[int]int64 {
 // sched-stats.rst). It skips threads that end meanwhile.
 func threads(h host.Host) map[thread]activity {
 	all := map[thread]activity{}
-	for _, pid := range h.Root.List("/proc") {
-		if _, err := strconv.Atoi(pid); err != nil {
-			continue
-		}
-		for _, tid := range h.Root.List(path.Join("/proc", pid, "task")) {
-			dir := path.Join("/proc", pid, "task", tid)
-			stat, err1 := h.Root.Read(dir + "/stat")
-			sched, err2 := h.Root.Read(dir + "/schedstat")
-			t, a, ok := parseThread(stat, sched)
-			if err1 == nil && err2 == nil && ok {
-				a.name = fmt.Sprintf("%s (%s)", a.name, tid)
-				all[t] = a
-			}
+	for dir := range h.Tasks {
+		stat, err1 := h.Root.Read(dir + "/stat")
+		sched, err2 := h.Root.Read(dir + "/schedstat")
+		t, a, ok := parseThread(stat, sched)
+		if err1 == nil && err2 == nil && ok {
+			a.name = fmt.Sprintf("%s (%s)", a.name, path.Base(dir))
+			all[t] = a
 		}
 	}
 	return all
