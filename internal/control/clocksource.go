@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -44,11 +45,8 @@ func planClocksource(_ context.Context, m *Machine, d setting.Demand, _ Request)
 		wanted = "any"
 	}
 	now, err := m.Root.Read(clocksourceDir + "/current_clocksource")
-	if err != nil {
-		return unreadable(wanted, err)
-	}
-	list, err := m.Root.Read(clocksourceDir + "/available_clocksource")
-	if err != nil {
+	list, err2 := m.Root.Read(clocksourceDir + "/available_clocksource")
+	if err := cmp.Or(err, err2); err != nil {
 		return unreadable(wanted, err)
 	}
 	available := strings.Fields(list)

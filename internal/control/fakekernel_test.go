@@ -60,8 +60,9 @@ func (k *fakeKernel) get(name string) string {
 }
 
 func (k *fakeKernel) put(name, value string) {
-	data := []byte(value + "\n")
-	if err := os.WriteFile(filepath.Join(k.dir, name), data, 0o644); err != nil {
+	data, path := []byte(value+"\n"), filepath.Join(k.dir, name)
+	err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644))
+	if err != nil {
 		panic(err)
 	}
 	if k.memory != nil {

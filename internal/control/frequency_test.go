@@ -100,12 +100,6 @@ func TestPlanFrequency(t *testing.T) {
 	}
 }
 
-func TestHybridCoresHaveTheirOwnBase(t *testing.T) {
-	m, _ := fakeMachine(t, "intel-hybrid")
-	f := find(t, CheckAll(t.Context(), m, Defaults()), "frequency")
-	must.Equal(t, f.Wanted, "performance, 1700 MHz on CPU 0-1, 1200 MHz on CPU 2-3")
-}
-
 // TestBaseWithoutTurboBeforeLinux610: there the hardware maximum stays that of turbo when no_turbo
 // is set, and no limit may reach it.
 func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
@@ -123,22 +117,6 @@ func TestBaseWithoutTurboBeforeLinux610(t *testing.T) {
 	}
 	must.Do(t, restore(t.Context()))
 	sameTree(t, state(t, m, k), before)
-}
-
-func TestDriversAreNamed(t *testing.T) {
-	want := map[string]string{
-		"intel-acpi-cpufreq":    "acpi-cpufreq ondemand, 800-3601 MHz",
-		"intel-pstate-active":   "intel_pstate powersave (energy balance_performance), 800-5000 MHz",
-		"intel-cpufreq-passive": "intel_cpufreq schedutil, 1600-3700 MHz",
-		"amd-pstate-epp":        "amd-pstate-epp powersave (energy balance_performance), 550-4850 MHz",
-		"amd-acpi-cpufreq":      "acpi-cpufreq schedutil, 1200-2400 MHz",
-		"kvm-guest":             "no frequency driver", "arm64": "cppc_cpufreq ondemand, 1000-3000 MHz",
-	}
-	for machine, text := range want {
-		m, _ := fakeMachine(t, machine)
-		must.Equal(t, find(t, CheckAll(t.Context(), m, Defaults()), "frequency").Found, text, machine,
-			"found")
-	}
 }
 
 func FuzzReadPolicy(f *testing.F) {

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -117,7 +116,6 @@ func TestTuners(t *testing.T) {
 	if f := CheckTuners(t.Context(), m); f.Status != setting.StatusOK {
 		t.Errorf("without any: %+v", f)
 	}
-	must.Do(t, os.MkdirAll(k.dir+"/proc/4711", 0o755))
 	k.put("/proc/4711/comm", "power-profiles-") // TASK_COMM_LEN of include/linux/sched.h is 16
 	units := m.Units.(*fakeUnits)
 	units.units = append(units.units, Unit{Name: "tlp.service", Active: true}, Unit{Name: "cpupower.service"})
@@ -130,9 +128,6 @@ func TestTuners(t *testing.T) {
 
 func TestOwnCPUs(t *testing.T) {
 	m, k := fakeMachine(t, "kvm-guest")
-	group := groupRoot + "/system.slice/krund.service"
-	must.Do(t, os.MkdirAll(k.dir+group, 0o755))
-	must.Do(t, os.MkdirAll(k.dir+"/proc/self", 0o755))
 	k.put("/proc/self/cgroup", "0::/system.slice/krund.service")
 	k.put(groupRoot+"/system.slice/cpuset.cpus.effective", "0-1")
 	if got, err := ownCPUs(m.Host); err != nil || got.String() != "0-1" {
@@ -142,8 +137,8 @@ func TestOwnCPUs(t *testing.T) {
 	k.put(groupRoot+"/system.slice/cpuset.cpus.effective", "1")
 	cpus, online, err := m.PlannedCPUs(under(everything(), setting.Off, "shield"))
 	must.Be(t, err == nil && len(cpus) == 0 && online.String() == "1", "in a container", cpus, online, err)
+	must.Equal(t, len(m.SystemCPUs(under(everything(), setting.Off, "shield"))), 0, "in a container")
 	k.put("/proc/self/cgroup", "3:cpuset:/docker/x")
-	must.Do(t, os.MkdirAll(k.dir+groupRoot+"/cpuset/docker/x", 0o755))
 	k.put("/proc/self/cpuset", "/docker/x")
 	k.put(groupRoot+"/cpuset/docker/x/cpuset.effective_cpus", "0")
 	got, err := ownCPUs(m.Host)

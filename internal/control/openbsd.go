@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -68,11 +69,8 @@ type Rcctl struct{ Commands host.Commands }
 // List returns the services that rcctl knows, with the state that `rcctl ls started` shows.
 func (r Rcctl) List(ctx context.Context, patterns []string) ([]Unit, error) {
 	all, err := r.names(ctx, "all")
-	if err != nil {
-		return nil, err
-	}
-	started, err := r.names(ctx, "started")
-	if err != nil {
+	started, err2 := r.names(ctx, "started")
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	active := map[string]bool{}

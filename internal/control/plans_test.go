@@ -2,7 +2,6 @@ package control
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -326,10 +325,9 @@ func TestUncoreDomains(t *testing.T) {
 	m, k := fakeMachine(t, "intel-server")
 	for _, domain := range []string{"uncore00", "uncore01"} {
 		dir := uncoreDir + "/" + domain
-		must.Do(t, os.MkdirAll(filepath.Join(k.dir, dir), 0o755))
 		k.put(dir+"/min_freq_khz", "800000")
 		k.put(dir+"/max_freq_khz", "2500000")
-		must.Write(t, filepath.Join(k.dir, dir, "current_freq_khz"), "1800000\n")
+		k.put(dir+"/current_freq_khz", "1800000")
 	}
 	p := required(uncore).plan(t.Context(), m)
 	must.Equal(t, p.Found, "800000 to 2500000 kHz, now 1800000")

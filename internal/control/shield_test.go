@@ -146,7 +146,6 @@ func (s fakeSystemctl) Output(_ context.Context, name string, args ...string) ([
 func TestShieldWithoutPartitions(t *testing.T) {
 	m, k := fakeMachine(t, "intel-acpi-cpufreq")
 	k.put(groupRoot+"/cgroup.subtree_control", "cpuset cpu")
-	must.Do(t, os.MkdirAll(k.dir+groupRoot+"/system.slice", 0o755))
 	k.put(groupRoot+"/system.slice/cpuset.cpus", "")
 	f, _, err := applyShield(t, m, "root", "1")
 	must.Be(t, err == nil && f.Status == setting.StatusCannot, "without systemctl", f, err)
@@ -174,10 +173,9 @@ func statText(flags, start int) string {
 func TestThreadsAreBoundAgain(t *testing.T) {
 	m, k := fakeMachine(t, "arm64")
 	write := func(id, flags, start int, cpus string) {
-		dir := filepath.Join(k.dir, "proc", fmt.Sprint(id), "task", fmt.Sprint(id))
-		must.Do(t, errors.Join(os.MkdirAll(dir, 0o755),
-			os.WriteFile(filepath.Join(dir, "stat"), []byte(statText(flags, start)), 0o644),
-			os.WriteFile(filepath.Join(dir, "status"), []byte("Cpus_allowed_list:\t"+cpus+"\n"), 0o644)))
+		dir := fmt.Sprintf("/proc/%d/task/%d/", id, id)
+		k.put(dir+"stat", strings.TrimSpace(statText(flags, start)))
+		k.put(dir+"status", "Cpus_allowed_list:\t"+cpus)
 	}
 	online := must.Get(m.Online())(t)
 	all := online.String()

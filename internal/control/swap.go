@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,11 +48,8 @@ func planSwaps(_ context.Context, m *Machine) Plan {
 		return unreadable("off", err)
 	}
 	areas, err := parseSwaps(text)
-	if err != nil {
-		return unreadable("off", err)
-	}
-	memory, err := m.ReadMeminfo()
-	if err != nil {
+	memory, err2 := m.ReadMeminfo()
+	if err := cmp.Or(err, err2); err != nil {
 		return unreadable("off", err)
 	}
 	return planSwap(areas, memory["MemAvailable"])

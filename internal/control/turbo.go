@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,25 +295,19 @@ func splitMSR(target string) (device string, register int64, err error) {
 func (a msrApplier) put(target, from, to string) (uint64, error) {
 	x, err1 := strconv.ParseUint(from, 0, 64)
 	y, err2 := strconv.ParseUint(to, 0, 64)
-	if err := errors.Join(err1, err2); err != nil {
+	device, register, err3 := splitMSR(target)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return 0, err
 	}
-	now, err := a.read(target)
-	if err != nil {
-		return 0, err
-	}
+	now, err := a.root.ReadWord(device, register)
 	want := now&^(x^y) | y&(x^y)
-	if now == want {
-		return now, errAlready
-	}
-	device, register, err := splitMSR(target)
-	if err != nil {
-		return 0, err
+	if err != nil || now == want {
+		return now, cmp.Or(err, errAlready)
 	}
 	if err := a.root.WriteWord(device, register, want); err != nil {
 		return 0, err
 	}
-	got, err := a.read(target)
+	got, err := a.root.ReadWord(device, register)
 	if err == nil && got&(x^y) != want&(x^y) {
 		err = &sysroot.Mismatch{Name: target, Wrote: hex(want), Read: hex(got)}
 	}

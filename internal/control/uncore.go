@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -59,11 +60,8 @@ func planUncore(_ context.Context, m *Machine, d setting.Demand, _ Request) Plan
 	var steps []Step
 	for _, domain := range domains {
 		least, err := m.Root.ReadInt(domain + "/min_freq_khz")
-		if err != nil {
-			return unreadable(wanted, err)
-		}
-		most, err := m.Root.ReadInt(domain + "/max_freq_khz")
-		if err != nil {
+		most, err2 := m.Root.ReadInt(domain + "/max_freq_khz")
+		if err := cmp.Or(err, err2); err != nil {
 			return unreadable(wanted, err)
 		}
 		text := fmt.Sprintf("%d to %d kHz", least, most)
