@@ -1,6 +1,7 @@
 package msr
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -63,11 +64,8 @@ func controlPlan(fixed, global uint64) (newFixed, newGlobal uint64, err error) {
 // startCycles starts fixed counter 1 of a core and returns what it changed, also when it fails.
 func startCycles(root sysroot.Root, core int) (changed []saved, err error) {
 	fixed, err := readRegister(root, core, regFixedCtrl)
-	if err != nil {
-		return nil, err
-	}
-	global, err := readRegister(root, core, regGlobal)
-	if err != nil {
+	global, err2 := readRegister(root, core, regGlobal)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	newFixed, newGlobal, err := controlPlan(fixed, global)

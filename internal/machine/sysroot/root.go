@@ -12,6 +12,7 @@
 package sysroot
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -151,11 +152,8 @@ func (r Root) ReadLink(name string) (string, error) {
 // leads out of the root is an error.
 func (r Root) Resolve(name string) (string, error) {
 	real, err := filepath.EvalSymlinks(r.Path(name))
-	if err != nil {
-		return "", fmt.Errorf("resolve %s: %w", name, cause(err))
-	}
-	base, err := filepath.EvalSymlinks(r.directory())
-	if err != nil {
+	base, err2 := filepath.EvalSymlinks(r.directory())
+	if err := cmp.Or(err, err2); err != nil {
 		return "", fmt.Errorf("resolve %s: %w", name, cause(err))
 	}
 	rel, err := filepath.Rel(base, real)
