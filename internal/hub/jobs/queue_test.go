@@ -152,23 +152,6 @@ func testOrderOfTheQueue(t *testing.T, at string) {
 	must.Equal(t, got, "old 0/1", "then")
 }
 
-// TestParts: each machine gets one part, a part is given once, and the experiment is done when all
-// are.
-func TestParts(t *testing.T) { dbtest.OnEach(t, testParts) }
-
-func testParts(t *testing.T, at string) {
-	b := newBench(t, at, "lab1", "lab2", "lab3")
-	id := b.submit(t, "ab", "pool", 2, 0)
-	first, _ := b.ask(t, "lab1")
-	second, _ := b.ask(t, "lab2")
-	third, _ := b.ask(t, "lab3")
-	must.Be(t, first == "ab 0/2" && second == "ab 1/2" && third == "", first, second, third)
-	b.report(t, id, "lab1", ended)
-	b.expect(t, id, "running 0:done 1:running")
-	b.report(t, id, "lab2", ended)
-	b.expect(t, id, "done 0:done 1:done")
-}
-
 func TestLeases(t *testing.T) {
 	for name, c := range map[string]struct {
 		p    api.Progress

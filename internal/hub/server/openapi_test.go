@@ -1,12 +1,9 @@
 package server_test
 
 import (
-	"bytes"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"go/format"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,142 +17,8 @@ import (
 	"krund/internal/hub/api"
 	"krund/internal/hub/database"
 	"krund/internal/hub/hubtest"
-	"krund/internal/hub/pages"
 	"krund/rig/must"
 )
-
-// described is an OpenAPI document.
-type described struct {
-	Paths map[string]map[string]struct {
-		Responses map[string]struct {
-			Content map[string]struct{ Schema map[string]any }
-		}
-	}
-	Components struct{ Schemas map[string]map[string]any }
-}
-
-// TestOpenAPI: each operation that answers with JSON answers with what its description says: the
-// fields that are always there, no others but those that it names, and their types.
-func TestOpenAPI(t *testing.T) {
-	h := hubtest.New(t)
-	machine := h.Machine(t, "lab1")
-	id := submitted(t, h, "lab1")
-	must.Get(machine.Ship(t.Context(), api.Ship{Status: api.Status{Warnings: []string{"warm"}}}, nil))(t)
-	must.Get(of("warmup", "first", "second").send(t.Context(), machine))(t)
-	must.Do(t, h.DB.Update(t.Context(), func(tx *sql.Tx) error { return putFound(t, h, tx, id) }))
-	admin := h.Client(t, "boss", access.Admin)
-	h.Client(t, "eve", access.Reader)
-	var d described
-	must.Do(t, admin.Do(t.Context(), http.MethodGet, "/api/v1/openapi.json", nil, &d))
-	bodies := map[string]string{
-		"POST /api/v1/join":                     `{"name":"lab2"}`,
-		"POST /api/v1/ship":                     "{}\n",
-		"POST /api/v1/experiments":              `{"bundle":"` + strings.Repeat("0", 64) + `"}`,
-		"POST /api/v1/experiments/{id}/request": `{"request":"stop"}`,
-		"PUT /api/v1/users/{name}":              `{"role":"user"}`,
-		"PUT /api/v1/pools/{name}":              `{"projects":["jit"]}`,
-	}
-	named := map[string]string{"machines": "lab1", "users": "eve", "pools": "lab", "history": "warmup"}
-	failing := []string{"POST /api/v1/experiments", "PUT /api/v1/bundles/{hash}", // described as errors
-		"GET /api/v1/records", "GET /api/v1/compare", "DELETE /api/v1/experiments/{id}",
-		"POST /api/v1/events/{id}/bisect"}
-	operations := h.Operations()
-	slices.SortStableFunc(operations, func(a, b pages.Operation) int { // what deletes comes last
-		return strings.Compare(b.Pattern, a.Pattern)
-	})
-	for _, o := range operations {
-		method, path, _ := strings.Cut(o.Pattern, " ")
-		if _, binary := o.Answer.(string); binary {
-			continue
-		}
-		kind := strings.Split(path, "/")[3]
-		at := strings.NewReplacer("{name}", named[kind], "{hash}", "x").Replace(path)
-		at = strings.ReplaceAll(at, "{id}", map[bool]string{true: "v1", false: id}[kind == "events"])
-		client := admin
-		if o.Role == access.Machine {
-			client = machine
-		}
-		r := must.Get(http.NewRequestWithContext(t.Context(), method, h.URL+at,
-			strings.NewReader(bodies[o.Pattern])))(t)
-		r.Header.Set("Authorization", "Bearer "+client.Token)
-		response := must.Get(http.DefaultClient.Do(r))(t)
-		text := must.Get(io.ReadAll(response.Body))(t)
-		must.Do(t, response.Body.Close())
-		code := "200"
-		if response.StatusCode >= http.StatusBadRequest {
-			code = "default"
-		}
-		must.Equal(t, code == "default", slices.Contains(failing, o.Pattern), o.Pattern, response.Status,
-			string(text))
-		decoder := json.NewDecoder(bytes.NewReader(text))
-		decoder.UseNumber()
-		var answer any
-		must.Do(t, decoder.Decode(&answer))
-		described := d.Paths[path][strings.ToLower(method)].Responses[code].Content["application/json"]
-		must.Need(t, described.Schema != nil, o.Pattern, "is not described")
-		d.check(t, o.Pattern, described.Schema, answer)
-	}
-}
-
-// check compares a value with its schema.
-func (d *described) check(t *testing.T, at string, schema map[string]any, value any) {
-	t.Helper()
-	if ref, ok := schema["$ref"].(string); ok {
-		schema = d.Components.Schemas[strings.TrimPrefix(ref, "#/components/schemas/")]
-		must.Need(t, schema != nil, at, ref)
-	}
-	if either, ok := schema["anyOf"].([]any); ok {
-		if value != nil {
-			d.check(t, at, either[0].(map[string]any), value)
-		}
-		return
-	}
-	kind := "null"
-	switch v := value.(type) {
-	case bool:
-		kind = "boolean"
-	case string:
-		kind = "string"
-	case json.Number:
-		if kind = "number"; !strings.ContainsAny(v.String(), ".eE") && schema["type"] == "integer" {
-			kind = "integer"
-		}
-	case []any:
-		kind = "array"
-		for _, one := range v {
-			if items, ok := schema["items"].(map[string]any); ok {
-				d.check(t, at+"[]", items, one)
-			}
-		}
-	case map[string]any:
-		kind = "object"
-		d.checkFields(t, at, schema, v)
-	}
-	switch types := schema["type"].(type) {
-	case string:
-		must.Equal(t, kind, types, at)
-	case []any:
-		must.Be(t, slices.Contains(types, any(kind)), at, kind, "and not", types)
-	}
-}
-
-func (d *described) checkFields(t *testing.T, at string, schema, value map[string]any) {
-	t.Helper()
-	fields, ok := schema["properties"].(map[string]any)
-	if !ok {
-		return // a map
-	}
-	for name, one := range value {
-		field, known := fields[name].(map[string]any)
-		must.Be(t, known, at, name, "is not described")
-		d.check(t, at+"."+name, field, one)
-	}
-	required, _ := schema["required"].([]any)
-	for _, name := range required {
-		_, there := value[name.(string)]
-		must.Be(t, there, at, name, "is missing")
-	}
-}
 
 // putFound stores a history with an event, and a result.
 func putFound(t *testing.T, h *hubtest.Hub, tx *sql.Tx, id string) error {

@@ -52,25 +52,6 @@ func (s shipment) send(ctx context.Context, c *api.Client) (api.Receipt, error) 
 	})
 }
 
-func TestShip(t *testing.T) { hubtest.OnEach(t, testShip) }
-
-func testShip(t *testing.T, h *hubtest.Hub) {
-	m := h.Machine(t, "lab1")
-	s := of("warmup", "first", "second")
-	receipt, err := s.send(t.Context(), m)
-	must.Need(t, err == nil && receipt.New == 2 && receipt.Experiment != "", "first shipment", receipt, err,
-		"want 2 new records")
-	again, err := s.send(t.Context(), m)
-	must.Need(t, err == nil && again.New == 0 && again.Experiment == receipt.Experiment, "the same again",
-		again, err, "want nothing new in the same experiment")
-	have, err := m.Have(t.Context(), receipt.Experiment, 0)
-	must.Be(t, err == nil && len(have) == 2 && have[1].Hash == s.Entries[1].Hash, "the hub", have, err)
-	content := must.Get(h.Store.Get(t.Context(), s.Entries[0].Hash))(t)
-	text, err := io.ReadAll(content)
-	must.Be(t, err == nil && string(text) == "first", "the store", text, err)
-	_ = content.Close()
-}
-
 func TestShipRefused(t *testing.T) { hubtest.OnEach(t, testShipRefused) }
 
 func testShipRefused(t *testing.T, h *hubtest.Hub) {
