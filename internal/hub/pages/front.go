@@ -144,9 +144,9 @@ func (p *Pages) answer(r *http.Request, page *Front, counts []database.Count) (s
 	page.Waiting = count[database.Queued]
 	var changed []string
 	for _, c := range counts {
-		what := map[string]string{"program": "change of a program", "machine": "change of a machine",
-			"undecided": "undecided change"}[c.Kind]
-		changed = append(changed, plural(int(c.N), what))
+		what := map[string][2]string{"program": {"change", " of a program"},
+			"machine": {"change", " of a machine"}, "undecided": {"undecided change"}}[c.Kind]
+		changed = append(changed, display.Count(int(c.N), what[0])+what[1])
 	}
 	text := "nothing changed"
 	if len(changed) > 0 {
@@ -164,13 +164,4 @@ func (p *Pages) answer(r *http.Request, page *Front, counts []database.Count) (s
 		return text + "; " + display.Count(n, "thing") + " not well", nil
 	}
 	return text + "; machines and experiments are well", nil
-}
-
-// plural is display.Count for a noun with what follows it: "2 changes of a program".
-func plural(n int, what string) string {
-	noun, rest, _ := strings.Cut(what, " of ")
-	if rest != "" {
-		rest = " of " + rest
-	}
-	return display.Count(n, noun) + rest
 }

@@ -64,13 +64,19 @@ func (p *Pages) complete(ctx context.Context, one *Machine, id string) error {
 	if err != nil {
 		return err
 	}
-	one.measured(newest.Share)
-	if running.Experiment != "" {
-		one.runs(running.Share, running.Name)
+	last := progress(newest.Share)
+	one.Controls, one.Unfit = last.Controls, last.Unfit
+	busy := running.Experiment != ""
+	if busy {
+		one.Experiment = experimentLink(running.Experiment, running.Name)
+		one.Left = time.Duration(progress(running.Share).Seconds) * time.Second
 	} else if all, err := p.db.RunningOn(access.Hub(ctx), id); err != nil {
 		return err
-	} else if len(all) > 0 && one.State.Class == "idle" {
-		one.State = State{"running", "busy"} // for a project that who asks does not see
+	} else {
+		busy = len(all) > 0 // for a project that who asks does not see
+	}
+	if busy && one.State.Class == "idle" {
+		one.State = State{"running", "busy"}
 	}
 	certificate, err := p.db.NewestFile(ctx, id, "noise.json")
 	if err == nil {
@@ -94,21 +100,6 @@ func newMachine(m database.Machine, now time.Time) Machine {
 		one.State = State{"held", "idle"}
 	}
 	return one
-}
-
-// runs adds what the machine runs.
-func (m *Machine) runs(s database.Share, name string) {
-	m.Experiment = experimentLink(s.Experiment, name)
-	m.Left = time.Duration(progress(s).Seconds) * time.Second
-	if m.State.Class == "idle" {
-		m.State = State{"running", "busy"}
-	}
-}
-
-// measured adds what the machine's newest share says of its controls.
-func (m *Machine) measured(newest database.Share) {
-	last := progress(newest)
-	m.Controls, m.Unfit = last.Controls, last.Unfit
 }
 
 // certificate returns the summary of a noise certificate; "" if there is none that can be read.
