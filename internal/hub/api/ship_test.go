@@ -110,3 +110,20 @@ func readShip(r *bufio.Reader) (api.Ship, error) {
 	}
 	return api.ParseShip(line)
 }
+
+// TestSubmission: what is wrong with the form of a submission is named.
+func TestSubmission(t *testing.T) {
+	good := api.Submission{ID: api.NewID(), Bundle: strings.Repeat("0", 64), Target: "lab", Machines: 1}
+	must.Do(t, good.Check())
+	for want, change := range map[string]func(s *api.Submission){
+		"the id":        func(s *api.Submission) { s.ID = "short" },
+		"no SHA-256":    func(s *api.Submission) { s.Bundle = strings.Repeat("G", 64) },
+		"no name":       func(s *api.Submission) { s.Target = "../lab" },
+		"1001 machines": func(s *api.Submission) { s.Machines = api.MaxMachines + 1 },
+		"priority 101":  func(s *api.Submission) { s.Priority = 101 },
+	} {
+		s := good
+		change(&s)
+		must.Refuse(t, s.Check(), want)
+	}
+}
