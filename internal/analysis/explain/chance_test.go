@@ -121,7 +121,7 @@ func TestTimeOfAnOutlier(t *testing.T) {
 	counts(&e, "involuntary_switches", 1, []int{100, 120, 140, 141})
 	r, problem := newRun(&e, &a, dataset.Wall)
 	must.Need(t, r != nil, problem)
-	s, _ := eventSource([]*run{r}, Competitor.trait(), "switch", "")
+	s := eventSource([]*run{r}, Competitor.trait(), "switch", "")[0]
 	probe := s.timeTest([]*run{r}).probe([]*run{r}, 0, 0)
 	for i, want := range map[int]float64{100: 1, 120: 0, 137: 0, 138: 0, 139: 1, 140: 1, 141: 0, 200: 0} {
 		must.Equal(t, probe(0, i), want)

@@ -153,10 +153,8 @@ func restart(e *dataset.Execution) {
 	}
 	for k := range e.Events {
 		ev := &e.Events[k]
-		i := min(
-			len(wall)-1,
-			max(0, slices.IndexFunc(e.Starts, func(s int64) bool { return s > ev.TimeNS })-1),
-		)
+		next := slices.IndexFunc(e.Starts, func(s int64) bool { return s > ev.TimeNS })
+		i := min(len(wall)-1, max(0, next-1))
 		ev.TimeNS += starts[i] - e.Starts[i]
 	}
 	e.Starts = starts

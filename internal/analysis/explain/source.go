@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/results"
@@ -58,14 +60,11 @@ func sourcesOf(runs []*run) []source {
 		seen := false
 		for _, kind := range t.events {
 			seen = seen || reported(runs, kind)
-			if s, ok := eventSource(runs, t, kind, ""); ok {
-				all = append(all, s)
-				all = append(all, namedSources(runs, t, kind)...)
-			}
+			all = slices.Concat(all, eventSource(runs, t, kind, ""), namedSources(runs, t, kind))
 		}
 		if t.spent != "" {
-			if s, ok := columnSource(t.cause, t.spent, runs,
-				func(r *run) []float64 { return r.column(t.spent) }); ok {
+			for _, s := range columnSource(t.cause, t.spent, runs,
+				func(r *run) []float64 { return r.column(t.spent) }) {
 				s.timed = true
 				all = append(all, s)
 			}
@@ -76,15 +75,12 @@ func sourcesOf(runs []*run) []source {
 			if t.ofVM() && seen {
 				break
 			}
-			if s, ok := columnSource(t.cause, name, runs, t.column(name)); ok {
-				all = append(all, s)
-			}
+			all = append(all, columnSource(t.cause, name, runs, t.column(name))...)
 		}
 	}
 	for _, q := range quotients {
-		if s, ok := columnSource(q.cause, q.name, runs, func(r *run) []float64 { return r.quotient(q) }); ok {
-			all = append(all, s)
-		}
+		all = append(all, columnSource(q.cause, q.name, runs,
+			func(r *run) []float64 { return r.quotient(q) })...)
 	}
 	return all
 }
@@ -123,8 +119,8 @@ func (s *source) levelsIn(e int, r *run) *levels {
 	return s.levels[e]
 }
 
-// columnSource returns false if no execution has the column, or it never changes.
-func columnSource(cause Cause, name string, runs []*run, of func(*run) []float64) (source, bool) {
+// columnSource returns nothing if no execution has the column, or it never changes.
+func columnSource(cause Cause, name string, runs []*run, of func(*run) []float64) []source {
 	s := source{cause: cause, label: "column " + name, runs: make([]amounts, len(runs))}
 	varies := false
 	for i, r := range runs {
@@ -135,23 +131,19 @@ func columnSource(cause Cause, name string, runs []*run, of func(*run) []float64
 		varies = varies || slices.Min(values) != slices.Max(values)
 		s.runs[i] = amounts{count: values, place: values}
 		if c, ok := r.e.Column(name, dataset.NoCore); ok && c.Unit == dataset.Nanoseconds {
-			s.runs[i].spent = nanoseconds(values)
+			ns := slices.Clone(values)
+			floats.Scale(1e9, ns)
+			s.runs[i].spent = ns
 		}
 	}
-	return s, varies
-}
-
-// nanoseconds converts seconds.
-func nanoseconds(seconds []float64) []float64 {
-	ns := make([]float64, len(seconds))
-	for i, v := range seconds {
-		ns[i] = v * 1e9
+	if !varies {
+		return nil
 	}
-	return ns
+	return []source{s}
 }
 
-// eventSource returns false if there is no such event.
-func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
+// eventSource returns nothing if there is no such event.
+func eventSource(runs []*run, t *trait, kind, name string) []source {
 	s := source{cause: t.cause, label: "events " + kind, kind: kind, name: name,
 		runs: make([]amounts, len(runs))}
 	found := false
@@ -184,7 +176,10 @@ func eventSource(runs []*run, t *trait, kind, name string) (source, bool) {
 		s.runs[i] = a
 		found = found || any
 	}
-	return s, found
+	if !found {
+		return nil
+	}
+	return []source{s}
 }
 
 // has reports whether an event is one of the source.
@@ -245,9 +240,7 @@ func namedSources(runs []*run, t *trait, kind string) []source {
 		most = mostFunctions
 	}
 	for _, name := range order[:min(len(order), most)] {
-		if s, ok := eventSource(runs, t, kind, name); ok {
-			named = append(named, s)
-		}
+		named = append(named, eventSource(runs, t, kind, name)...)
 	}
 	return named
 }
