@@ -25,3 +25,10 @@ func TestCSVFormulas(t *testing.T) {
 	must.Be(t, err == nil && len(rows) == 2 && slices.Equal(rows[0], want), rows, err, want)
 	must.EqualList(t, cells, before, "the caller's row became")
 }
+
+// TestJSON: text is not escaped for HTML, because no page contains it.
+func TestJSON(t *testing.T) {
+	var b strings.Builder
+	must.Do(t, WriteJSON(&b, map[string]string{"a": "<b>"}))
+	must.Equal(t, b.String(), "{\n  \"a\": \"<b>\"\n}\n")
+}
