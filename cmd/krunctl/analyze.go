@@ -50,7 +50,7 @@ func analyzeCommand(a *app) *cobra.Command {
 		},
 	}
 	o.flags(c.Flags())
-	a.keyFlag(c, &o.Key)
+	keyFlag(c.Flags(), &o.Key)
 	return c
 }
 

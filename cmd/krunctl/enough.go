@@ -43,7 +43,7 @@ func enoughCommand(a *app) *cobra.Command {
 	f.StringVar(&o.write, "write", "", "also write a configuration with the executions to this file")
 	f.DurationVar(&o.boot, "boot", 0, "time of a restart, if the results do not tell")
 	formatFlag(f, &o.format, "text", "json")
-	a.keyFlag(c, &o.key)
+	keyFlag(c.Flags(), &o.key)
 	c.AddCommand(stabilityCommand(a), optimizeCommand(a), simulateCommand(a), howLongCommand(a))
 	return c
 }
@@ -134,7 +134,7 @@ func howLongCommand(a *app) *cobra.Command {
 		},
 	}
 	formatFlag(c.Flags(), &format, "text", "json")
-	a.keyFlag(c, &key)
+	keyFlag(c.Flags(), &key)
 	return c
 }
 

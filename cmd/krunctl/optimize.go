@@ -44,7 +44,7 @@ func optimizeCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
 	}
 	o.flags(c.Flags())
-	a.keyFlag(c, &o.input.Key)
+	keyFlag(c.Flags(), &o.input.Key)
 	return c
 }
 
