@@ -27,13 +27,7 @@ func reportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR|NAME.toml|FILE [-o DIRECTORY | -o FILE.pdf]",
 		Short: "Write the results as pages with plots, or as a figure",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 2 {
-				return usageError(fmt.Errorf("report is about one experiment; `krunctl compare --format html %s` "+
-					"compares two", display.ShellJoin(args)))
-			}
-			return arguments(1, 1, "an experiment or a file of results")(c, args)
-		},
+		Args:  arguments(1, 1, "an experiment or a file of results (`krunctl compare` takes two)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if end := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)),
 				"."); !c.Flags().Changed("format") &&

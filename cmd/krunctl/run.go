@@ -210,7 +210,7 @@ func (a *app) rerun(arg string, o rerunOptions) error {
 	}
 	slots, err := selected.Of(s)
 	if err == nil && len(slots) == 0 {
-		err = fmt.Errorf("no finished slot matches %s; `krunctl status` lists failed slots", o)
+		err = errors.New("no finished slot matches; `krunctl status` lists failed slots")
 	}
 	if err != nil {
 		return err
@@ -264,19 +264,4 @@ func (a *app) runHere(arg string) error {
 		return a.krund(next, false)
 	}
 	return nil
-}
-
-// String returns the options as on the command line.
-func (o rerunOptions) String() string {
-	var parts []string
-	if len(o.outcomes) > 0 {
-		parts = append(parts, "--outcome "+strings.Join(o.outcomes, ","))
-	}
-	for _, slot := range o.slots {
-		parts = append(parts, fmt.Sprintf("--slot %d", slot))
-	}
-	if o.key != "" {
-		parts = append(parts, "--key "+o.key)
-	}
-	return strings.Join(parts, " ")
 }
