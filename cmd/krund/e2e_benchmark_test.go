@@ -370,9 +370,8 @@ func TestEveryEndIsLogged(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newExperiment(t)
+			e := goodExperiment(t)
 			e.executions = 3
-			e.c("good", good)
 			e.extra = fmt.Sprintf("[hooks]\nbefore = [[\"test\", \"!\", \"-e\", \"%[1]s/refuse\"]]\n"+
 				"after = [[\"sh\", \"-c\", \"test -e %[1]s/go || touch %[1]s/test.krun/stop\"]]\n", e.dir)
 			e.run().want(t, exitOK, "stopped as requested")
@@ -390,8 +389,7 @@ func TestEveryEndIsLogged(t *testing.T) {
 // TestNoLogWhereOthersWrite: no reason is logged in a directory that is not trusted, and no
 // directory is created only for the log.
 func TestNoLogWhereOthersWrite(t *testing.T) {
-	e := newExperiment(t)
-	e.c("good", good)
+	e := goodExperiment(t)
 	e.must(os.Mkdir(e.directory, 0o755))
 	e.must(os.Mkdir(filepath.Join(e.directory, "results"), 0o755))
 	e.must(os.Chmod(e.directory, 0o777))

@@ -55,8 +55,7 @@ func TestExperimentFaults(t *testing.T) {
 	})
 	t.Run("krund is not installed completely", func(t *testing.T) {
 		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
+		e := goodExperiment(t)
 		path := e.write("test.toml", e.config())
 		// A link, because a program that was just written is busy while another test starts a
 		// process.
@@ -75,8 +74,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 	for _, name := range []string{"log", "lock", "journal", "schedule", "config.toml", "results"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newExperiment(t)
-			e.c("good", good)
+			e := goodExperiment(t)
 			e.must(os.Mkdir(e.directory, 0o755))
 			outside, link := filepath.Join(e.dir, "outside"), filepath.Join(e.directory, name)
 			e.must(os.Symlink(outside, link))
@@ -97,8 +95,7 @@ func TestCheck(t *testing.T) {
 	prefix := filepath.Join(scratch, "prefix")
 	t.Run("fit", func(t *testing.T) {
 		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
+		e := goodExperiment(t)
 		path := e.write("test.toml", e.config())
 		startKrund(t, prefix, "check", path).wait().want(t, exitOK, "test: 1 process execution of 1 key, "+
 			"without reboots", "processes 4096", "fit to measure")
@@ -115,8 +112,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("of a run without reboots", func(t *testing.T) {
 		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
+		e := goodExperiment(t)
 		// as most files are: with reboots, and what they require by default
 		text := strings.Replace(e.config(), `reboot = "none"`, `reboot = "hardware"`, 1)
 		before, _, _ := strings.Cut(text, "[controls]")
@@ -148,8 +144,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("unfit", func(t *testing.T) {
 		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
+		e := goodExperiment(t)
 		text := strings.Replace(e.config(), "temperature = \"off\"", `temperature = "require"`, 1)
 		text = strings.Replace(text, "base_wait", "sensors = [\"no-such-sensor\"]\nbase_wait", 1)
 		path := e.write("test.toml", text)
@@ -158,8 +153,7 @@ func TestCheck(t *testing.T) {
 	})
 	t.Run("missing benchmark", func(t *testing.T) {
 		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
+		e := goodExperiment(t)
 		path := e.write("test.toml", e.config())
 		e.must(os.Remove(e.entry("good")))
 		startKrund(t, prefix, "check", path).wait().want(t, exitUsage, "test.toml:", "good/bench.so",
@@ -214,9 +208,8 @@ null = true
 // says beforehand what it adds; a smaller one is refused.
 func TestGrow(t *testing.T) {
 	t.Parallel()
-	e := newExperiment(t)
+	e := goodExperiment(t)
 	e.executions = 2
-	e.c("good", good)
 	e.run().want(t, exitOK)
 	small := e.config()
 	e.executions = 3

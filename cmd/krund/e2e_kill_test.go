@@ -127,8 +127,7 @@ func TestInterruptions(t *testing.T) {
 	})
 	t.Run("interrupt during a wait", func(t *testing.T) {
 		t.Parallel()
-		e := newExperiment(t)
-		e.c("good", good)
+		e := goodExperiment(t)
 		e.write("test.toml", strings.Replace(e.config(), "sync = \"0s\"", "sync = \"50s\"", 1)+
 			fmt.Sprintf("[hooks]\nbefore = [[\"sh\", \"-c\", \"echo x >%s/ready\"]]\n", e.dir))
 		r := e.start()

@@ -115,9 +115,8 @@ case $(wc -l <"$here/calls") in
 		fmt.Fprintf(&script, "%d) %s;;\n", i+1, attack.script)
 	}
 	script.WriteString("esac\n")
-	e := newExperiment(t)
+	e := goodExperiment(t)
 	e.executions, e.extra = len(attacks)+1, "[stop]\nrules = [\"halfwidth\"]\n"
-	e.c("good", good)
 	prefix, text := e.withKrunctl(script.String()), e.config()
 	config := e.write("test.toml", text)
 	startKrund(t, prefix, "run", "--directory", e.directory, config).wait().want(t, exitOK)
@@ -134,9 +133,8 @@ case $(wc -l <"$here/calls") in
 // start.
 func TestDecideMissing(t *testing.T) {
 	t.Parallel()
-	e := newExperiment(t)
+	e := goodExperiment(t)
 	e.executions, e.extra = 4, "[stop]\nrules = [\"halfwidth\"]\n"
-	e.c("good", good)
 	prefix := e.withKrunctl(`mv "$0" "$0".away; kill -INT $PPID; exec sleep 1000`)
 	program := filepath.Join(prefix, "bin", "krunctl")
 	config := e.write("test.toml", e.config())
@@ -209,8 +207,7 @@ func TestFinishedAndChanged(t *testing.T) {
 // changed. The flag by its former name is accepted, with a notice.
 func TestPreviousVersion(t *testing.T) {
 	t.Parallel()
-	e := newExperiment(t)
-	e.c("good", good)
+	e := goodExperiment(t)
 	text := must.Get(os.ReadFile("testdata/previous/test.toml"))(e.t)
 	e.write("test.toml", string(text))
 	e.must(os.CopyFS(e.directory, os.DirFS("testdata/previous/directory")))
@@ -234,8 +231,7 @@ func TestPreviousVersion(t *testing.T) {
 // nothing is disabled and no notification is sent if the experiment cannot be opened. The packages'
 // tests and rig/install have a krund that its unit started.
 func TestVariableOfTheUnit(t *testing.T) {
-	e := newExperiment(t)
-	e.c("good", good)
+	e := goodExperiment(t)
 	inbox := filepath.Join(e.dir, "inbox")
 	script := e.write("tell", "#!/bin/sh\n{ echo \"$KRUND_EVENT $KRUND_SUBJECT\"; cat; } >>"+inbox+"\n")
 	e.extra = "[notify]\ncommand = [\"" + script + "\"]\n"
@@ -280,8 +276,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 // TestTerminal runs krund on a terminal of 80 columns: the live line names the steps, fits, and is
 // never glued to a message.
 func TestTerminal(t *testing.T) {
-	e := newExperiment(t)
-	e.c("good", good)
+	e := goodExperiment(t)
 	e.executions = 2
 	config := e.write("test.toml", strings.Replace(e.config(), "startup = \"0s\"", "startup = \"1s\"", 1))
 	for _, color := range []bool{true, false} {

@@ -120,6 +120,14 @@ func newExperiment(t *testing.T) *experiment {
 	return e
 }
 
+// goodExperiment has one benchmark without faults.
+func goodExperiment(t *testing.T) *experiment {
+	t.Helper()
+	e := newExperiment(t)
+	e.c("good", good)
+	return e
+}
+
 func (e *experiment) must(err error) {
 	e.t.Helper()
 	must.Do(e.t, err)

@@ -234,9 +234,8 @@ func TestWatcherRefused(t *testing.T) {
 // TestDecideDiesWithKrund: a killed krund does not leave krunctl status --decision running until
 // its deadline.
 func TestDecideDiesWithKrund(t *testing.T) {
-	e := newExperiment(t)
+	e := goodExperiment(t)
 	e.executions, e.extra = 3, "[stop]\nrules = [\"halfwidth\"]\n"
-	e.c("good", good)
 	began, ended := filepath.Join(e.dir, "began"), filepath.Join(e.dir, "ended")
 	e.must(errors.Join(syscall.Mkfifo(began, 0o600), syscall.Mkfifo(ended, 0o600)))
 	// The shell has the writing end of the second FIFO for as long as it lives.

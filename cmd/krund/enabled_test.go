@@ -24,8 +24,7 @@ import (
 // runs as nobody, who cannot restart this machine whatever krund does; rig/lifecycle does the same
 // as root.
 func TestNothingRestartsAMachineThatIsNotEnabled(t *testing.T) {
-	e := newExperiment(t)
-	e.c("good", good)
+	e := goodExperiment(t)
 	e.write("test.toml", strings.Replace(e.config(), `reboot = "none"`, `reboot = "hardware"`, 1))
 	for dir := e.dir; dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
 		e.must(os.Chmod(dir, 0o777)) //nolint:gosec // for nobody
