@@ -262,6 +262,9 @@ func (x *experiment) adopt(ctx context.Context) ([]identity.Edition, error) {
 	}
 	e := identity.Adopt(number, hashes, now)
 	e.Began = x.Clock.Now().UTC()
+	if changes, _ := e.Compare(now, nil); len(changes) > 0 {
+		e.Varies = x.varying(changes)
+	}
 	x.adopted = true
 	return []identity.Edition{e}, nil
 }
@@ -284,6 +287,36 @@ func (x *experiment) newestRecord() (results.Record, bool) {
 		}
 	}
 	return newest, !newest.Started.IsZero()
+}
+
+// varying returns the names of the changed programs of which each execution of a key has had its
+// own.
+func (x *experiment) varying(changes []identity.Change) []string {
+	hashes := map[string]map[key.Key][]string{} // by name
+	for record, err := range x.reader.All() {
+		if err != nil || record.Outcome != results.Completed {
+			continue
+		}
+		for _, name := range identity.Names(record.Key) {
+			if hash := record.Machine.Fingerprint[name]; hash != "" {
+				if hashes[name] == nil {
+					hashes[name] = map[key.Key][]string{}
+				}
+				hashes[name][record.Key] = append(hashes[name][record.Key], hash)
+			}
+		}
+	}
+	var names []string
+	for _, c := range changes {
+		for _, list := range hashes[c.Name] {
+			if identity.EachItsOwn(list) && !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+				x.Log.Warn("every execution has been measured with another build of a program; changes "+
+					"of it do not end the experiment", "program", c.Name)
+			}
+		}
+	}
+	return names
 }
 
 // changedPrograms reports whether the programs of a quick run have changed, so that it is replaced.

@@ -341,6 +341,39 @@ func TestWithoutEditions(t *testing.T) {
 	}
 }
 
+// TestAProgramThatIsAlwaysBuiltAnew: an experiment of an earlier version whose hook builds another
+// file for each execution goes on.
+func TestAProgramThatIsAlwaysBuiltAnew(t *testing.T) {
+	cfg := parse(t, experimentText("executions = 8\nreboot = \"none\"")+"[hooks]\nbefore = [[\"true\"]]\n")
+	for _, test := range []struct {
+		earlier int // executions of each key by the earlier version
+		ok      bool
+	}{{5, true}, {4, false}} {
+		s, fsys := newSimulated(t), crashfs.New("/lab")
+		builds, runs := 0, 0
+		s.beforeRun = func() {
+			builds++
+			s.programs[nbodyFile] = program(fmt.Sprint("build ", builds))
+		}
+		s.during = func(context.Context) {
+			if runs++; runs == 2*test.earlier+1 {
+				panic("the power fails")
+			}
+		}
+		func() {
+			defer func() { _ = recover() }()
+			earlier := s.system(fsys)
+			earlier.Programs = nil // it does not check them
+			_, _ = Run(t.Context(), cfg, dir, config.RebootNone, earlier)
+		}()
+		fsys = fsys.Reboot(crashfs.Everything)
+		fsys.Put(dir+"/fingerprint.json", []byte(`{"`+nbodyFile+`": "build 1", "`+fastaFile+`": "two"}`))
+		s.boot++
+		_, err := s.start(cfg, fsys)
+		must.Equal(t, (err == nil), test.ok, "after", test.earlier, "executions", err)
+	}
+}
+
 // TestAQuickRunWithAnotherProgram replaces the earlier one.
 func TestAQuickRunWithAnotherProgram(t *testing.T) {
 	s, fsys := newSimulated(t), crashfs.New("/lab")
