@@ -346,7 +346,7 @@ func runRecipe(t *testing.T, text string) {
 	must.Be(t, len(codes) == 3 && codes[0] == exitOK && codes[1] == exitOK && codes[2] == exitError,
 		"exit codes", codes, "want 0, 0, 1")
 	if summary, err := os.ReadFile(filepath.Join(work, "summary")); err == nil {
-		must.Contain(t, string(summary), "| ▲ worse | b:Python:v | 1.003", "summary")
+		must.Contain(t, string(summary), "| b:Python:v | worse | +10.0 %", "summary")
 	}
 	if junit, err := os.ReadFile(filepath.Join(work, "verdict.xml")); err == nil {
 		var suite struct {

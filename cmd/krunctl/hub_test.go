@@ -293,7 +293,7 @@ func TestHubRefuses(t *testing.T) {
 			"no revision \"v9\""},
 		{"ann", []string{"hub", "submit", toml, "--to", "lab", "--arms", "v1,--help"}, exitUsage,
 			"no revision"},
-		{"bob", []string{"hub", "request", "stop", id}, exitError, "is of ann"},
+		{"bob", []string{"hub", "request", "stop", id}, exitError, "only its owner"},
 		{"eve", []string{"hub", "request", "stop", id}, exitError, "role user"},
 		{"ann", []string{"hub", "request", "kill", id}, exitUsage, "hold, resume or stop"},
 		{"eve", []string{"hub", "wait", "none"}, exitError, "not found"},
