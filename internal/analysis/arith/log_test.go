@@ -92,27 +92,6 @@ func TestLogRoughKeepsItsBound(t *testing.T) {
 	}
 }
 
-func BenchmarkLog(b *testing.B) {
-	x, s := 1.2345e-7, 0.0
-	for b.Loop() {
-		s += Log(x)
-		x += 1e-12
-	}
-	sink = s
-}
-
-func BenchmarkLogRough(b *testing.B) {
-	x, s := 1.2345e-7, 0.0
-	for b.Loop() {
-		s += LogRough(x)
-		x += 1e-12
-	}
-	sink = s
-}
-
-// sink keeps the compiler from removing what is timed.
-var sink float64
-
 func TestExp(t *testing.T) {
 	for _, c := range []struct{ x, want float64 }{
 		{0, 1},

@@ -192,15 +192,13 @@ func TestInstances(t *testing.T) {
 	s.Benchmarks[0].Rows = append(s.Benchmarks[0].Rows, Row{2, Position{1, 1, 1}, 5000})
 	r := only(t, s, Options{Metric: CV})
 	must.Be(t, r.Full.Values == 3 && r.Full.Mean == 1000, r.Full)
-	if r := only(t, s, Options{Metric: CV, Instances: 2}); r.Full.Values != 4 ||
-		!strings.Contains(strings.Join(r.Warnings, ""), "2 of 6 values are missing") || r.Full.Mean != 2000 {
-		t.Errorf("%+v", r.Full)
-	}
+	r = only(t, s, Options{Metric: CV, Instances: 2})
+	must.Be(t, r.Full.Values == 4 && r.Full.Mean == 2000, r.Full)
+	must.Contain(t, strings.Join(r.Warnings, ""), "2 of 6 values are missing")
 	s.Benchmarks[0].Rows = s.Benchmarks[0].Rows[3:]
-	if r := only(t, s, Options{Metric: CV}); r.Stable || r.Full.Values != 0 ||
-		!strings.Contains(strings.Join(r.Warnings, ""), "on the first 1 of the instances") {
-		t.Errorf("%+v", r)
-	}
+	r = only(t, s, Options{Metric: CV})
+	must.Be(t, !r.Stable && r.Full.Values == 0, r)
+	must.Contain(t, strings.Join(r.Warnings, ""), "on the first 1 of the instances")
 }
 
 // TestLucky warns of a first suite run that is stable at a different level, and

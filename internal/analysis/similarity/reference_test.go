@@ -56,11 +56,6 @@ type casesFile struct {
 func TestCases(t *testing.T) {
 	var c casesFile
 	fixtures.JSON(t, "testdata/cases.json.gz", &c)
-	compareCases(t, &c)
-}
-
-func compareCases(t *testing.T, c *casesFile) {
-	t.Helper()
 	compared := 0
 	for _, p := range c.Pairs {
 		r, err := Of([][]float64{p.X, p.Y}, nil, Options{})
@@ -97,12 +92,6 @@ func compareCases(t *testing.T, c *casesFile) {
 		compared++
 	}
 	t.Logf("%d cases compared", compared)
-}
-
-func TestFixtureCases(t *testing.T) {
-	var c casesFile
-	fixtures.JSON(t, fixtures.Path(t, "bauer/cases.json.gz"), &c)
-	compareCases(t, &c)
 }
 
 // TestFixtureBenchmarks compares real benchmarks, 10 executions of 3000 iterations, with another

@@ -51,17 +51,6 @@ type primitivesFile struct {
 func TestPrimitives(t *testing.T) {
 	var p primitivesFile
 	fixtures.JSON(t, "testdata/primitives.json.gz", &p)
-	comparePrimitives(t, &p)
-}
-
-func TestFixturePrimitives(t *testing.T) {
-	var p primitivesFile
-	fixtures.JSON(t, fixtures.Path(t, "laaber/primitives.json.gz"), &p)
-	comparePrimitives(t, &p)
-}
-
-func comparePrimitives(t *testing.T, p *primitivesFile) {
-	t.Helper()
 	for _, c := range p.KLD {
 		a, b := sampleOf(c.A, OnePass), sampleOf(c.B, OnePass)
 		for _, h := range []struct {

@@ -345,16 +345,6 @@ func BenchmarkOf(b *testing.B) {
 	}
 }
 
-// BenchmarkSimilarity compares two samples of 1000.
-func BenchmarkSimilarity(b *testing.B) {
-	x, y := sampleOf(noisy(1, 1000, 0, 1, 0.1), TwoPass), sampleOf(noisy(2, 1000, 0, 1, 0.1), TwoPass)
-	var k kernels
-	b.ReportAllocs()
-	for b.Loop() {
-		k.similarity(x, y)
-	}
-}
-
 // TestOnline: decisions made value by value are those made with the whole series, whatever comes
 // after them. Of gets series long enough for the longest warm-up.
 func TestOnline(t *testing.T) {

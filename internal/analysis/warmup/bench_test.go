@@ -13,20 +13,6 @@ import (
 	"krund/rig/must"
 )
 
-// BenchmarkPair is one key of the study: 30 executions of 2000 iterations that warm up, with
-// 100,000 resamples. An experiment has 122 keys.
-func BenchmarkPair(b *testing.B) {
-	r := rand.New(rand.NewPCG(1, 1))
-	d := &dataset.Dataset{}
-	for range 30 {
-		d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, completed(wall(level(r, 50, 1.3, 1950, 1))))
-	}
-	for b.Loop() {
-		doc, err := Analyze(d, Default(classify.Paper), Options{})
-		must.Need(b, err == nil && doc.Pairs[0].Classification == "warmup", doc, err)
-	}
-}
-
 // madeUp is one execution of 2000 iterations of the kind-th shape, in whole nanoseconds as records
 // have them: 1% noise, an outlier in 70 iterations, and levels that the shape determines.
 func madeUp(r *rand.Rand, kind int) []float64 {

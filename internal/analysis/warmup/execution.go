@@ -245,15 +245,6 @@ func EachKey[A any](d *dataset.Dataset, column string, workers int,
 	return answers, errors.Join(failed...)
 }
 
-// NumbersOf converts indexes of Series to numbers of executions.
-func (s *KeySeries) NumbersOf(index []int) []int {
-	numbers := make([]int, len(index))
-	for i, k := range index {
-		numbers[i] = s.Numbers[k]
-	}
-	return numbers
-}
-
 // The more conservative of the thresholds that Georges et al. suggest, with their window of ten.
 const (
 	georgesWindow    = 10

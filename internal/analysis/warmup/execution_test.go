@@ -1,6 +1,7 @@
 package warmup
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -184,4 +185,22 @@ func TestMigrations(t *testing.T) {
 	} {
 		must.Equal(t, fmt.Sprint(findMigrations(c.cores, c.cycles)), c.want, c.name)
 	}
+}
+
+// TestEachKey: every key is answered from its usable executions, and the errors name their keys.
+func TestEachKey(t *testing.T) {
+	var calls [][2]int
+	usable, err := EachKey(experiment(), dataset.Wall, 2, func(p *dataset.Pair, s KeySeries) (int, error) {
+		if p.Key.Benchmark == "flat" {
+			return 0, ErrParameters
+		}
+		must.Equal(t, len(s.Series)+len(s.LeftOut), len(p.Executions), p.Key)
+		return len(s.Numbers), nil
+	}, func(n, of int) { calls = append(calls, [2]int{n, of}) })
+	must.Fail(t, err, ErrParameters)
+	must.Contain(t, err.Error(), "flat:vm:default-c: ")
+	must.EqualList(t, usable, []int{5, 0, 5, 3, 0})
+	must.Be(t, len(calls) == 5 && calls[4] == [2]int{23, 23}, calls)
+	text := must.Get(json.Marshal(Reals{1, math.NaN()}))(t)
+	must.Equal(t, string(text), "[1,null]")
 }

@@ -87,26 +87,20 @@ func (s *Study) Least() (least Shorter, ok bool) {
 	return least, ok
 }
 
-// agreeByIterations compares, pair by pair, the conclusions from executions truncated to each
-// length with those of the full executions. cut analyzes pair i truncated to n iterations; ok is
-// false when that is impossible, which counts as disagreement in every characteristic.
-func agreeByIterations(full []Conclusion, lengths []int, confidence float64,
-	cut func(i, n int) (c Conclusion, ok bool)) []Point {
-	p := newProportions(confidence)
-	points := make([]Point, len(lengths))
-	for k, n := range lengths {
-		points[k].N = n
-		for i := range full {
-			whole := p.whole(full[i])
-			c, ok := cut(i, n)
-			if !ok {
-				points[k].add(agreement{classCompared: true, steadyCompared: whole.steady})
-				continue
-			}
-			points[k].add(whole.compare(p.whole(c)))
+// agreeByIterations compares, pair by pair, the conclusions from executions truncated to n
+// iterations with those of the full executions. A pair with executions that could not be truncated
+// disagrees in every characteristic.
+func agreeByIterations(full, short []Conclusion, n int, confidence float64) Point {
+	p, point := newProportions(confidence), Point{N: n}
+	for i := range full {
+		whole := p.whole(full[i])
+		if len(short[i].Classes) != len(full[i].Classes) {
+			point.add(agreement{classCompared: true, steadyCompared: whole.steady})
+			continue
 		}
+		point.add(whole.compare(p.whole(short[i])))
 	}
-	return points
+	return point
 }
 
 // agreeByExecutions compares, pair by pair, the conclusions from samples of each number of
@@ -146,14 +140,6 @@ func (p proportions) sample(g grid, c Conclusion, n int, random *rand.Rand) summ
 		chosen[j] = random.IntN(len(c.Classes))
 	}
 	return p.summarize(g, c, chosen)
-}
-
-func all(n int) []int {
-	indexes := make([]int, n)
-	for i := range indexes {
-		indexes[i] = i
-	}
-	return indexes
 }
 
 // agreement is the result of one comparison.
@@ -223,7 +209,11 @@ func (p proportions) of(c classify.Counts) []interval {
 
 // whole summarizes all executions of c.
 func (p proportions) whole(c Conclusion) summary {
-	return p.summarize(newGrid(c.Means), c, all(len(c.Classes)))
+	all := make([]int, len(c.Classes))
+	for i := range all {
+		all[i] = i
+	}
+	return p.summarize(newGrid(c.Means), c, all)
 }
 
 // summarize returns the intervals of the chosen executions of c, whose means are in g.

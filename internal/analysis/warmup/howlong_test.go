@@ -3,7 +3,6 @@ package warmup
 import (
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -46,9 +45,10 @@ func TestIterations(t *testing.T) {
 		50: {conclusion(1, repeated(classify.Flat, 10)...), {},
 			conclusion(3, repeated(classify.Warmup, 10)...), {}},
 	}
-	got := agreeByIterations(full, []int{100, 50}, 0.99, func(i, n int) (Conclusion, bool) {
-		return shorter[n][i], !(n == 50 && i == 1)
-	})
+	var got []Point
+	for _, n := range []int{100, 50} {
+		got = append(got, agreeByIterations(full, shorter[n], n, 0.99))
+	}
 	share := func(same, compared int) Agreement {
 		return Agreement{same, compared,
 			100 * float64(same) / float64(compared)}
@@ -57,7 +57,7 @@ func TestIterations(t *testing.T) {
 		{100, share(3, 3), share(2, 2), share(1, 2), share(2, 3)},
 		{50, share(0, 3), share(1, 2), share(1, 2), share(0, 3)},
 	}
-	must.Be(t, reflect.DeepEqual(got, want), got, want)
+	must.EqualList(t, got, want)
 }
 
 // TestExecutions: a pair whose executions are alike is recognised from two of them; one with a rare
@@ -66,26 +66,18 @@ func TestExecutions(t *testing.T) {
 	alike := []Conclusion{conclusion(1, repeated(classify.Warmup, 30)...)}
 	points := agreeByExecutions(alike, alike, []int{2, 10}, 200, 0.99, 1)
 	for _, p := range points {
-		if p.Classification.Percent != 100 || p.Classification.Compared != 200 ||
-			p.SteadyPerformance.Percent != 100 {
-			t.Errorf("executions that are alike: %+v", p)
-		}
+		must.Be(t, p.Classification.Percent == 100 && p.Classification.Compared == 200 &&
+			p.SteadyPerformance.Percent == 100, "executions that are alike", p)
 	}
 	mixed := []Conclusion{conclusion(1, append(repeated(classify.Warmup, 15),
 		repeated(classify.Slowdown, 15)...)...)}
 	points = agreeByExecutions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1)
-	if a, b, c := points[0].Overall.Percent, points[1].Overall.Percent, points[2].Overall.Percent; !(a <= b &&
-		b <= c && c > 99) {
-		t.Errorf("half and half: %v, %v and %v%% for 2, 6 and 30 executions", a, b, c)
-	}
+	a, b, c := points[0].Overall.Percent, points[1].Overall.Percent, points[2].Overall.Percent
+	must.Be(t, a <= b && b <= c && c > 99, "half and half", a, b, c, "% for 2, 6 and 30 executions")
 	again := agreeByExecutions(mixed, mixed, []int{2, 6, 30}, 400, 0.99, 1)
-	if !reflect.DeepEqual(again, points) {
-		t.Error("the same seed gave another result")
-	}
-	if none := agreeByExecutions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99,
-		1); none[0].Overall.Compared != 0 {
-		t.Errorf("nothing to compare: %+v", none)
-	}
+	must.EqualList(t, again, points, "the same seed gave another result")
+	none := agreeByExecutions([]Conclusion{{}}, []Conclusion{{}}, []int{2}, 10, 0.99, 1)
+	must.Equal(t, none[0].Overall.Compared, 0, "nothing to compare")
 }
 
 // TestExecutionsOfCutOnes: samples of another experiment are compared with the whole one; a pair

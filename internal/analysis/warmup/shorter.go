@@ -35,21 +35,19 @@ func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*Study, error
 		return nil, err
 	}
 	study := &Study{
-		Confidence: p.Confidence, Samples: o.Samples, Iterations: []Point{},
+		Confidence: p.Confidence, Samples: o.Samples, Iterations: make([]Point, len(o.Percents)),
 		Both:       []Shorter{},
 		Executions: agreeByExecutions(full, full, o.Sizes, o.Samples, p.Confidence, p.Seed),
 	}
 	longest := longestExecution(doc)
-	points := make([][]Point, len(o.Percents))
 	both := make([][]Shorter, len(o.Percents))
 	fails := make([]error, len(o.Percents))
 	parallel.Each(len(o.Percents), o.Workers, func(k int) {
 		part := o.Percents[k] / 100
-		points[k], both[k], fails[k] = cutStudy(d, full, part, int(part*float64(longest)), p, o)
+		study.Iterations[k], both[k], fails[k] = cutStudy(d, full, part, int(part*float64(longest)), p, o)
 	})
-	for k := range o.Percents {
-		study.Iterations = append(study.Iterations, points[k]...)
-		study.Both = append(study.Both, both[k]...)
+	for _, list := range both {
+		study.Both = append(study.Both, list...)
 	}
 	return study, cmp.Or(fails...)
 }
@@ -63,18 +61,14 @@ var bothSizes = []int{3, 5, 10, 15, 20, 30}
 // cutStudy compares the conclusions from truncated executions with the full ones. n is the number
 // of iterations to which the longest execution is truncated.
 func cutStudy(d *dataset.Dataset, full []Conclusion, part float64, n int, p Parameters,
-	o ShorterOptions) ([]Point, []Shorter, error) {
+	o ShorterOptions) (Point, []Shorter, error) {
 	short := make([]Conclusion, len(full))
 	for i := range full {
 		var err error
 		if short[i], err = cutConclusion(&d.Pairs[i], part, p, o.Resamples); err != nil {
-			return nil, nil, err
+			return Point{}, nil, err
 		}
 	}
-	cut := func(i, _ int) (Conclusion, bool) {
-		return short[i], len(short[i].Classes) == len(full[i].Classes)
-	}
-	points := agreeByIterations(full, []int{n}, p.Confidence, cut)
 	var sizes []int
 	for _, size := range bothSizes {
 		if len(o.Sizes) > 0 && size <= slices.Max(o.Sizes) {
@@ -86,7 +80,7 @@ func cutStudy(d *dataset.Dataset, full []Conclusion, part float64, n int, p Para
 		p.Seed) {
 		both = append(both, Shorter{Iterations: n, Executions: e.N, Overall: e.Overall})
 	}
-	return points, both, nil
+	return agreeByIterations(full, short, n, p.Confidence), both, nil
 }
 
 func longestExecution(doc *Document) int {
