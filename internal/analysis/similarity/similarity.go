@@ -16,8 +16,6 @@
 //  4. If a cluster has more than half of the executions, the others are reported as outliers, and
 //     the heuristic is applied to the cluster alone. This step is an addition of krund.
 //
-// Kappa and Confusion are the paper's measures of reviewers and methods.
-//
 // The paper specifies neither "compression" nor the details of SAME. The comment of each function
 // describes the choice made here and the reason. Nothing reads a file or a clock, and nothing is
 // random. Start reading at [Of].
