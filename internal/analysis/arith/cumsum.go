@@ -38,10 +38,14 @@ const (
 
 // long returns v in x87's extended format: 64 bits of significand. Every operation of big.Float
 // rounds to nearest, ties to even, as the x87 unit does by default. Its exponent is wider, which
-// makes no difference: sums and products of doubles cannot leave x87's range. An infinity is the
-// largest double, because big.Float panics where infinities cancel.
+// makes no difference: sums and products of doubles cannot leave x87's range. What is not finite is
+// the positive infinity: big.Float has no NaN, and panics where infinities cancel.
 func long(v float64) *big.Float {
-	return new(big.Float).SetPrec(64).SetFloat64(max(-math.MaxFloat64, min(v, math.MaxFloat64)))
+	f := new(big.Float).SetPrec(64)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return f.SetInf(false)
+	}
+	return f.SetFloat64(v)
 }
 
 func double(v *big.Float) float64 {
@@ -55,7 +59,7 @@ func significand(v *big.Float) (mant uint64, exp int) {
 	const wide = 900
 	var m big.Float
 	exp = v.MantExp(&m) - 64
-	if v.Sign() <= 0 || exp <= -wide || exp >= wide {
+	if v.Sign() <= 0 || v.IsInf() || exp <= -wide || exp >= wide {
 		return 0, unusable
 	}
 	mant, _ = m.SetMantExp(&m, 64).Uint64()
@@ -118,10 +122,13 @@ func up(kept, rest uint64) uint64 {
 }
 
 // Mean is R's mean(x) for at least one finite value: the sum over n, plus the mean of the
-// residuals, all in the extended format.
+// residuals, all in the extended format. It is infinite if a value is not finite.
 func Mean(x []float64) float64 {
 	n := long(float64(len(x)))
 	first := add(x, nil)
+	if first.IsInf() {
+		return math.Inf(1)
+	}
 	first.Quo(first, n)
 	mean := func(rest *big.Float) float64 { return double(rest.Add(first, rest.Quo(rest, n))) }
 	if rest, most, ok := residuals(x, first); ok {
@@ -169,7 +176,7 @@ func residuals(x []float64, mean *big.Float) (least, most *big.Float, ok bool) {
 // deviations from the mean, rounded to a double, over n-1. It is 0 for one value.
 func Moments(x []float64) (mean, variance float64) {
 	mean = Mean(x)
-	if len(x) < 2 {
+	if len(x) < 2 || math.IsInf(mean, 0) {
 		return mean, 0
 	}
 	sum := long(0)

@@ -124,8 +124,13 @@ func TestMomentsAsInR(t *testing.T) {
 	must.Equal(t, Sum([]float64{1e16, 1, 1, -1e16}), 2, "sum", "want 2")
 }
 
-// TestMeanOfInfinities: they are no reason to panic.
-func TestMeanOfInfinities(t *testing.T) {
-	got := Mean([]float64{math.Inf(1), 1, math.Inf(-1), math.Inf(1)})
-	must.Be(t, got > math.MaxFloat64/5, got)
+// TestNotFinite: what is no finite number makes no finite mean, and does not panic.
+func TestNotFinite(t *testing.T) {
+	for _, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+		mean, _ := Moments([]float64{math.Inf(1), 1, v, 2})
+		sum, one := Sum([]float64{v, 1}), Mean([]float64{v})
+		must.Be(t, math.IsInf(mean, 0) && math.IsInf(one, 0) && math.IsInf(sum, 0), v, mean, one, sum)
+		sums := CumSum([]float64{1, v, 1})
+		must.Be(t, sums[1] == 1 && math.IsInf(sums[2], 0) && math.IsInf(sums[3], 0), v, sums)
+	}
 }
