@@ -30,7 +30,7 @@ func CompareTable(r *compare.Result) Table {
 		Narrow:  compareWidth,
 	}
 	t.changes(r, r.Changes)
-	t.Notes = compareNotes(r)
+	t.Notes, t.Shown = compareNotes(r)
 	return t
 }
 
@@ -148,9 +148,11 @@ var corrections = map[compare.Correction]string{
 	compare.None: "the probability of a false verdict is %s for each key, and larger for the table",
 }
 
-// compareNotes are what a reader has to know, first the method and what concerns all keys.
-func compareNotes(r *compare.Result) []string {
-	notes := methodNotes(r)
+// compareNotes are what a reader has to know, first the method and what concerns all keys; shown is
+// how many the text has at least.
+func compareNotes(r *compare.Result) (notes []string, shown int) {
+	const few = 5
+	notes = methodNotes(r)
 	for _, w := range r.Warnings {
 		if w.Code != warmup.WarnPrograms { // Table.Answers
 			notes = append(notes, w.Text)
@@ -159,7 +161,8 @@ func compareNotes(r *compare.Result) []string {
 	for _, s := range r.Restarts {
 		notes = append(notes, restartsText(s))
 	}
-	return append(append(notes, keyNotes(r)...), rulesText(r))
+	shown = max(few, len(notes)+1) // the note of most keys is among them
+	return append(append(notes, keyNotes(r)...), rulesText(r)), shown
 }
 
 // methodNotes are the sentences about what was compared, and how.

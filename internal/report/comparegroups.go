@@ -86,9 +86,9 @@ func groupTable(r *compare.Result) Table {
 		}
 		t.Add(cells...)
 	}
-	t.Notes = compareNotes(r)
+	t.Notes, t.Shown = compareNotes(r)
 	if g.Chosen != "" {
-		t.Notes = slices.Insert(t.Notes, 0, g.Chosen)
+		t.Notes, t.Shown = slices.Insert(t.Notes, 0, g.Chosen), t.Shown+1
 	}
 	return t
 }

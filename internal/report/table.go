@@ -38,6 +38,7 @@ type Table struct {
 	Rows    [][]Cell
 	Missing string   // what the text has in the place of a nil
 	Notes   []string // notes below: what weakens the results, and what signs mean
+	Shown   int      // notes of the text, which counts the others; 0: all
 }
 
 // Head is that of a column. ">" before it makes the column flush right, as numbers are.
@@ -214,6 +215,10 @@ func (t *Table) text() string {
 	for i, note := range t.Notes {
 		if i == 0 {
 			b.WriteString("\n")
+		}
+		if t.Shown > 0 && i == t.Shown && i < len(t.Notes)-1 {
+			line(fmt.Sprintf("  * and %d notes more: --format markdown", len(t.Notes)-i), "    ")
+			break
 		}
 		line("  * "+note, "    ")
 	}
