@@ -278,3 +278,18 @@ func TestSendBriefly(t *testing.T) {
 		must.Equal(t, must.Get(x.Send(t.Context(), sysroot.RealClock{}))(t).Sent, 5, "records")
 	})
 }
+
+// TestKnown: the newest hundred directories are remembered, each once, until the hub has all of
+// one.
+func TestKnown(t *testing.T) {
+	k := ship.KnownAt(durable.OS(), filepath.Join(t.TempDir(), "state"))
+	for i := range 103 {
+		for range 2 {
+			must.Do(t, k.Add(fmt.Sprint("/x", i)))
+			must.Do(t, k.Remove("/other"))
+		}
+	}
+	must.Do(t, k.Remove("/x50"))
+	list := k.Directories()
+	must.Be(t, len(list) == 99 && list[0] == "/x3" && list[98] == "/x102", list)
+}

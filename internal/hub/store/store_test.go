@@ -57,6 +57,7 @@ func conform(t *testing.T, s store.Store) {
 		_, err := get(t, s, name)
 		must.Fail(t, err, store.ErrMissing, name, "want ErrMissing")
 		must.Refuse(t, s.Put(t.Context(), name, 0, strings.NewReader("")), "", name, "was stored")
+		must.Do(t, s.Delete(t.Context(), name), "there is none")
 	}
 }
 
