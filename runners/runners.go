@@ -18,6 +18,7 @@ package runners
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,31 +48,22 @@ func CommandFailure(status int, lastWords string) (said string, ok bool) {
 	return strings.CutPrefix(lastWords, "runner: ")
 }
 
-// Explain returns the meaning of a runner's exit status as a clause without a full stop, or "" if
-// the status is not one of the runner's own. The runner's message on stderr has the details.
-func Explain(status int) string {
-	switch status {
-	case ExitUsage:
-		return "the runner was called with wrong arguments"
-	case ExitNoEntry:
-		return "the benchmark has no function run_iter"
-	case ExitBenchmark:
-		return "the benchmark file cannot be loaded"
-	case ExitLibrary:
-		return "the runner could not load libkrun"
-	case ExitException:
-		return "the benchmark raised an exception in run_iter"
-	case ExitInit:
-		return "the runner could not attach to libkrun's buffer"
-	case ExitCommand:
-		return "the command, or one that runs before or after it, failed"
-	case ExitMeasure:
-		return "libkrun failed to begin or end an iteration"
-	case ExitInstrument:
-		return "the VM cannot report what instrument asks for"
-	}
-	return ""
+// meanings of the exit statuses, as clauses without a full stop.
+var meanings = map[int]string{
+	ExitUsage:      "the runner was called with wrong arguments",
+	ExitNoEntry:    "the benchmark has no function run_iter",
+	ExitBenchmark:  "the benchmark file cannot be loaded",
+	ExitLibrary:    "the runner could not load libkrun",
+	ExitException:  "the benchmark raised an exception in run_iter",
+	ExitInit:       "the runner could not attach to libkrun's buffer",
+	ExitCommand:    "the command, or one that runs before or after it, failed",
+	ExitMeasure:    "libkrun failed to begin or end an iteration",
+	ExitInstrument: "the VM cannot report what instrument asks for",
 }
+
+// Explain returns the meaning of a runner's exit status, or "" if the status is not one of the
+// runner's own. The runner's message on stderr has the details.
+func Explain(status int) string { return meanings[status] }
 
 // A Language is a language with a runner.
 type Language struct {
@@ -126,12 +118,11 @@ func Names() []string {
 
 // Lookup finds a language by its name.
 func Lookup(name string) (Language, bool) {
-	for _, l := range languages {
-		if l.Name == name {
-			return l, true
-		}
+	i := slices.IndexFunc(languages, func(l Language) bool { return l.Name == name })
+	if i < 0 {
+		return Language{}, false
 	}
-	return Language{}, false
+	return languages[i], true
 }
 
 // Command returns the command line of a process execution: the VM program with its arguments, the
@@ -151,14 +142,12 @@ func (l Language) Command(program string, args []string, directory, entry, libra
 	}
 	runner := path.Join(directory, l.Files[0])
 	switch l.Name {
-	case "c":
+	case "c", CommandName:
 		if program == "" {
 			command[0] = runner
 		}
-		return append(command, entry, n)
-	case CommandName:
-		if program == "" {
-			command[0] = runner
+		if l.Name == "c" {
+			command = append(command, entry, n)
 		}
 		return command
 	case "java": // classes are looked up by name in directories

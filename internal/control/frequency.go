@@ -122,8 +122,7 @@ func limitFiles() []target {
 // in reverse order.
 func planLimits(policies []host.FrequencyPolicy, khz int64) Plan {
 	found := each(policies, func(p host.FrequencyPolicy) string {
-		return fmt.Sprintf("%s-%s MHz",
-			mhz(p.Min), mhz(p.Max))
+		return fmt.Sprintf("%s-%s MHz", mhz(p.Min), mhz(p.Max))
 	})
 	wanted := each(policies, func(p host.FrequencyPolicy) string { return mhz(p.Target(khz)) + " MHz" })
 	var steps []Step

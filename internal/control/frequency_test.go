@@ -66,12 +66,10 @@ func TestPlanFrequency(t *testing.T) {
 		{"governor and preference", planGovernor([]host.FrequencyPolicy{base}, nil), setting.StatusWillSet,
 			2, "balance_performance"},
 		{"as wanted", planGovernor(with(func(p *host.FrequencyPolicy) {
-			p.Governor, p.EPP = performance,
-				performance
+			p.Governor, p.EPP = performance, performance
 		}), nil), setting.StatusOK, 0, performance},
 		{"dynamic boost alone", planGovernor(with(func(p *host.FrequencyPolicy) {
-			p.Governor,
-				p.EPP = performance, ""
+			p.Governor, p.EPP = performance, ""
 		}), []Step{{}}), setting.StatusWillSet, 1, performance},
 		{"no such governor", planGovernor(
 			with(func(p *host.FrequencyPolicy) { p.Governors = []string{"userspace"} }), nil),
@@ -84,8 +82,7 @@ func TestPlanFrequency(t *testing.T) {
 		{"below the hardware", planLimits([]host.FrequencyPolicy{base}, 100), setting.StatusCannot, 0,
 			"can run at"},
 		{"base above what turbo off leaves", planLimits(with(func(p *host.FrequencyPolicy) {
-			p.HWMax,
-				p.Max = 3500000, 3500000
+			p.HWMax, p.Max = 3500000, 3500000
 		}), 0), setting.StatusWillSet, 1, "3500 MHz"},
 		{"unknown", planLimits(with(func(p *host.FrequencyPolicy) { p.Base, p.HWMax = 0, 0 }), 0),
 			setting.StatusCannot, 0, "unknown"},

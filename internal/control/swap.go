@@ -92,12 +92,9 @@ func planSwap(areas []swapArea, available int64) Plan {
 			New: "off"})
 	}
 	found := strings.Join(names, ", ")
-	if i := slices.IndexFunc(areas, func(a swapArea) bool {
-		return strings.HasSuffix(a.device,
-			" (deleted)")
-	}); i >= 0 {
-		return cannot(found, "off", areas[i].device+
-			": the file is deleted, so it could not be switched on again",
+	gone := func(device string) bool { return strings.HasSuffix(device, " (deleted)") }
+	if i := slices.IndexFunc(names, gone); i >= 0 {
+		return cannot(found, "off", names[i]+": the file is deleted, so it could not be switched on again",
 			"switch it off by hand: swapoff -a")
 	}
 	if used+swapReserve > available {
