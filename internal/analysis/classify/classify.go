@@ -7,7 +7,10 @@
 package classify
 
 import (
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"krund/internal/analysis/changepoint"
 	"krund/internal/display"
@@ -153,4 +156,153 @@ func (r Rule) faster(s changepoint.Segment, b Bounds) bool {
 		return s.Mean < b.Low
 	}
 	return s.Mean-s.Variance < b.Low
+}
+
+// Delta is the smallest relevant difference between segments, in the unit of the values or in
+// percent of a segment's mean.
+type Delta struct {
+	Value   float64
+	Percent bool
+}
+
+// The study's delta, a millisecond, and the default of Relative.
+var (
+	PaperDelta    = Delta{Value: 0.001}
+	RelativeDelta = Delta{Value: 1, Percent: true}
+)
+
+// ParseDelta parses a number ("0.001": seconds, for time) or a percentage ("1%").
+func ParseDelta(s string) (Delta, error) {
+	text, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return Delta{}, fmt.Errorf("delta %q: write seconds (0.001) or a percentage (1%%)", s)
+	}
+	return Delta{Value: v, Percent: percent}, nil
+}
+
+// String returns the form that ParseDelta parses.
+func (d Delta) String() string {
+	s := strconv.FormatFloat(d.Value, 'g', -1, 64)
+	if d.Percent {
+		return s + "%"
+	}
+	return s
+}
+
+// In returns the delta for people: "1%", or "1 ms" for values in seconds. unit is that of the
+// values.
+func (d Delta) In(unit string) string {
+	if d.Percent {
+		return d.String()
+	}
+	return display.UnitOf(unit).Short(d.Value)
+}
+
+// MarshalText returns the text of String.
+func (d Delta) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText parses text with ParseDelta.
+func (d *Delta) UnmarshalText(text []byte) (err error) {
+	*d, err = ParseDelta(string(text))
+	return err
+}
+
+// of returns the delta in the unit of the values.
+func (d Delta) of(mean float64) float64 {
+	if d.Percent {
+		return mean * (d.Value / 100)
+	}
+	return d.Value
+}
+
+// PairClass is the class of a pair: the common class of its process executions, or inconsistent.
+type PairClass string
+
+// The inconsistent classes. None is the class of a pair without classified executions.
+const (
+	GoodInconsistent PairClass = "good inconsistent" // only flat and warmup (=)
+	BadInconsistent  PairClass = "bad inconsistent"  // any other mixture (×)
+	None             PairClass = ""
+)
+
+// Counts is the number of executions in each class.
+type Counts struct {
+	Flat          int `json:"flat"`
+	Warmup        int `json:"warmup"`
+	Slowdown      int `json:"slowdown"`
+	NoSteadyState int `json:"no_steady_state"`
+}
+
+// Count counts the classes and ignores anything else.
+func Count(classes []Class) Counts {
+	var c Counts
+	for _, class := range classes {
+		switch class {
+		case Flat:
+			c.Flat++
+		case Warmup:
+			c.Warmup++
+		case Slowdown:
+			c.Slowdown++
+		case NoSteadyState:
+			c.NoSteadyState++
+		}
+	}
+	return c
+}
+
+// Of returns the count of one class.
+func (c Counts) Of(class Class) int {
+	switch class {
+	case Flat:
+		return c.Flat
+	case Warmup:
+		return c.Warmup
+	case Slowdown:
+		return c.Slowdown
+	case NoSteadyState:
+		return c.NoSteadyState
+	}
+	return 0
+}
+
+// Total is the number of classified executions.
+func (c Counts) Total() int { return c.Flat + c.Warmup + c.Slowdown + c.NoSteadyState }
+
+// Class returns the pair's class.
+func (c Counts) Class() PairClass {
+	total := c.Total()
+	if total == 0 {
+		return None
+	}
+	for _, class := range Classes {
+		if c.Of(class) == total {
+			return PairClass(class)
+		}
+	}
+	if c.Flat+c.Warmup == total {
+		return GoodInconsistent
+	}
+	return BadInconsistent
+}
+
+// Symbol is the study's sign for a pair's class in plain text: "-" flat, "\" warmup, "/" slowdown,
+// "~" no steady state, "=" and "x" inconsistent.
+func (p PairClass) Symbol() string {
+	switch p {
+	case PairClass(Flat):
+		return "-"
+	case PairClass(Warmup):
+		return `\`
+	case PairClass(Slowdown):
+		return "/"
+	case PairClass(NoSteadyState):
+		return "~"
+	case GoodInconsistent:
+		return "="
+	case BadInconsistent:
+		return "x"
+	}
+	return ""
 }

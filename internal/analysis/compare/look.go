@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"krund/internal/analysis/arith"
+	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
 )
 
@@ -134,4 +135,49 @@ func (r *Result) More() int {
 		}
 	}
 	return most
+}
+
+// stopped warns of keys that [stop] finished early: their p-values and intervals are those of a
+// number of executions that was chosen in advance. The warning of a key states why it was finished,
+// which holds whatever the number.
+func (r *Result) stopped(before, after Side) {
+	n := 0
+	early := stoppedKeys(before, after)
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		if s := early[c.Key]; s != nil {
+			n++
+			c.Warnings = append(c.Warnings, warmup.Warning{Code: "stopped_early", Text: fmt.Sprintf(
+				"it was finished by [stop] after %d executions: %s", s.Executions, s.Reason)})
+		}
+	}
+	if n == 0 {
+		return
+	}
+	alpha := Percent(1 - r.Confidence)
+	r.Warnings = append(r.Warnings, warmup.Warning{Code: "stopped_early", Text: fmt.Sprintf(
+		"%d of %d keys were finished by [stop]. The p-values and intervals are for a number of "+
+			"executions chosen in advance, so the probability of any false verdict is at most %s plus "+
+			"stop.alpha; in simulations it is below %s (docs/stopping.md). The reason why a key was "+
+			"finished holds at any number of executions", n, len(r.Changes), alpha, alpha)})
+}
+
+// stoppedKeys returns how keys of the sides were finished early, by their names in a comparison; of
+// a key of both sides, how the first one was.
+func stoppedKeys(sides ...Side) map[string]*dataset.Stopped {
+	names := map[string]*dataset.Stopped{}
+	for _, s := range slices.Backward(sides) {
+		keys := map[string]*dataset.Stopped{}
+		for at := range slices.Backward(s.Data.Stopped) {
+			for _, k := range s.Data.Stopped[at].Keys {
+				keys[k] = &s.Data.Stopped[at]
+			}
+		}
+		for i := range s.Data.Pairs {
+			if k, ok := s.name(i); ok && keys[s.Data.Pairs[i].Key.String()] != nil {
+				names[k.String()] = keys[s.Data.Pairs[i].Key.String()]
+			}
+		}
+	}
+	return names
 }

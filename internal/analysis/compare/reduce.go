@@ -105,3 +105,30 @@ func shorth(values []float64) float64 {
 	}
 	return sum / float64(n)
 }
+
+// reduced reduces the executions of key i that completed.
+func (s Side) reduced(i int, o Options) []reduced {
+	var list []reduced
+	pair := &s.Data.Pairs[i]
+	for k := range pair.Executions {
+		e, ok := reduce(&pair.Executions[k], &s.Doc.Pairs[i].Executions[k], s.Doc.Parameters.Column,
+			o.FirstIterations)
+		if ok {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// Executions reduces each completed execution of a key to the number that is compared. analyzed is
+// the key's analysis.
+func Executions(pair *dataset.Pair, analyzed *warmup.Pair, column string) []Execution {
+	var list []Execution
+	for k := range pair.Executions {
+		r, ok := reduce(&pair.Executions[k], &analyzed.Executions[k], column, DefaultFirstIterations)
+		if ok {
+			list = append(list, r.Execution)
+		}
+	}
+	return list
+}
