@@ -7,7 +7,6 @@ import (
 
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/warmup"
 	"krund/internal/experiment/results"
 )
 
@@ -44,9 +43,8 @@ func armsSay(before, after Side, list func(dataset.Arm) []string) bool {
 // instrumented warns that the effects are those of instrumenting.
 func (r *Result) instrumented(before, after Side) {
 	if costs(before, after) {
-		r.Warnings = append(r.Warnings, warmup.Warning{Code: "instrument_cost", Text: fmt.Sprintf(
-			"nothing but their instrumentation distinguishes the arms %s and %s: the effect is what that "+
-				"costs", before.Arm, after.Arm)})
+		r.warn("instrument_cost", "nothing but their instrumentation distinguishes the arms %s and %s: the "+
+			"effect is what that costs", before.Arm, after.Arm)
 	}
 }
 

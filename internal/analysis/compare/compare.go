@@ -119,9 +119,8 @@ func Of(before, after Side, o Options) (*Result, error) {
 		r.Counts[r.Changes[i].Verdict]++
 	}
 	if before.Doc.Source.Machine != after.Doc.Source.Machine {
-		r.Warnings = append(r.Warnings, warmup.Warning{Code: "machines", Text: fmt.Sprintf(
-			"before was measured on %q and after on %q: a change may be the machine's; measure both on one",
-			before.Doc.Source.Machine, after.Doc.Source.Machine)})
+		r.warn("machines", "before was measured on %q and after on %q: a change may be the machine's; "+
+			"measure both on one", before.Doc.Source.Machine, after.Doc.Source.Machine)
 	}
 	return r, nil
 }
@@ -260,9 +259,8 @@ func (c *Change) lengths(before, after *dataset.Pair) {
 	const much = 2
 	a, b := longest(before), longest(after)
 	if max(a, b) >= much*min(a, b) && min(a, b) > 0 {
-		c.Warnings = append(c.Warnings, warmup.Warning{Code: "lengths", Text: fmt.Sprintf(
-			"executions have %d iterations before and %d after: the shorter ones may end before the "+
-				"program is warm; measure both alike", a, b)})
+		c.warn("lengths", "executions have %d iterations before and %d after: the shorter ones may end "+
+			"before the program is warm; measure both alike", a, b)
 	}
 }
 

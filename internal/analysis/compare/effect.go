@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -164,14 +164,12 @@ func estimateOf(s sample, paired bool) estimate {
 	x, y := e.scaled(s.before), e.scaled(s.after)
 	e.before, e.after = arith.MeanOf(x), arith.MeanOf(y)
 	if paired {
-		for i := range y {
-			y[i] -= x[i]
-		}
-		e.after = e.before + arith.MeanOf(y)
-		e.variance, e.freedom, e.factor = variance(y), float64(len(y)-1), 1/float64(len(y))
+		d := differences(x, y)
+		e.after = e.before + arith.MeanOf(d)
+		e.variance, e.freedom, e.factor = variance(d), float64(len(d)-1), 1/float64(len(d))
 		return e
 	}
-	if machines := s.machines(); len(machines) > 1 && e.within(s, machines) {
+	if len(s.machines()) > 1 && e.within(s) {
 		return e
 	}
 	n, m := float64(e.n), float64(e.m)
@@ -284,21 +282,13 @@ func squeezeSides(list []estimate) {
 
 // rounding is Rounding of the values of the test.
 func (e *estimate) rounding(s sample, paired bool) float64 {
-	if !e.ok {
+	switch {
+	case !e.ok:
 		return 0
+	case paired:
+		return Rounding(append(e.differences(s), 0))
 	}
-	var values []float64
-	if paired {
-		s, _ = complete(s)
-		x, y := e.scaled(s.before), e.scaled(s.after)
-		values = []float64{0}
-		for i := range x {
-			values = append(values, y[i]-x[i])
-		}
-	} else {
-		values = append(e.scaled(s.before), e.scaled(s.after)...)
-	}
-	return Rounding(values)
+	return Rounding(append(e.scaled(s.before), e.scaled(s.after)...))
 }
 
 // Rounding is the smallest variance that values can have which are rounded to multiples of q:
@@ -335,37 +325,37 @@ func (e *estimate) scaled(list []Observation) []float64 {
 
 // complete returns the blocks that have one value on each side, in order, and the number of the
 // others.
-func complete(s sample) (sample, int) {
-	byBlock := func(a, b Observation) int { return cmp.Compare(a.Block, b.Block) }
-	x, y := slices.SortedStableFunc(slices.Values(s.before), byBlock),
-		slices.SortedStableFunc(slices.Values(s.after), byBlock)
-	var c sample
-	blocks := map[int]bool{}
-	for len(x) > 0 || len(y) > 0 {
-		block := math.MaxInt
-		if len(x) > 0 {
-			block = x[0].Block
+func complete(s sample) (c sample, incomplete int) {
+	type side struct{ values, last int } // last: the index of one
+	blocks := make(map[int][2]side, len(s.before))
+	for k, list := range [][]Observation{s.before, s.after} {
+		for i, o := range list {
+			b := blocks[o.Block]
+			b[k] = side{b[k].values + 1, i}
+			blocks[o.Block] = b
 		}
-		if len(y) > 0 {
-			block = min(block, y[0].Block)
+	}
+	for _, number := range slices.Sorted(maps.Keys(blocks)) {
+		if b := blocks[number]; b[0].values == 1 && b[1].values == 1 {
+			c.before, c.after = append(c.before, s.before[b[0].last]), append(c.after, s.after[b[1].last])
 		}
-		blocks[block] = true
-		n, m := run(x, block), run(y, block)
-		if n == 1 && m == 1 {
-			c.before, c.after = append(c.before, x[0]), append(c.after, y[0])
-		}
-		x, y = x[n:], y[m:]
 	}
 	return c, len(blocks) - len(c.before)
 }
 
-// run is the number of observations at the start that are of the block.
-func run(list []Observation, block int) int {
-	n := 0
-	for n < len(list) && list[n].Block == block {
-		n++
+// differences returns those within complete blocks, in the scale of the test.
+func (e *estimate) differences(s sample) []float64 {
+	s, _ = complete(s)
+	return differences(e.scaled(s.before), e.scaled(s.after))
+}
+
+// differences returns y - x.
+func differences(x, y []float64) []float64 {
+	d := make([]float64, len(y))
+	for i := range y {
+		d[i] = y[i] - x[i]
 	}
-	return n
+	return d
 }
 
 func all(list []Observation, is func(Observation) bool) bool {
@@ -393,12 +383,10 @@ func (d *tested) describe(o Options) *Effect {
 		Corrected: d.corrected, SameCorrected: d.sameCorrected, Test: e.test, Freedom: e.freedom,
 		SD: warmup.Real(math.Sqrt(e.variance)),
 	}
-	if !e.linear {
-		f.Before, f.After = warmup.Real(math.Exp(e.before)), warmup.Real(math.Exp(e.after))
-	}
 	if e.linear {
 		f.Difference = d.intervals(o)
 	} else {
+		f.Before, f.After = warmup.Real(math.Exp(e.before)), warmup.Real(math.Exp(e.after))
 		f.Ratio = d.intervals(o)
 	}
 	// A verdict also needs an estimate of at least the margin. The standard deviation is that which
@@ -411,10 +399,7 @@ func (d *tested) describe(o Options) *Effect {
 
 // intervals returns the estimate with its intervals.
 func (d *tested) intervals(o Options) *Interval {
-	scale := func(v float64) warmup.Real { return warmup.Real(v) }
-	if !d.steady.linear {
-		scale = func(v float64) warmup.Real { return warmup.Real(math.Exp(v)) }
-	}
+	scale := func(v float64) warmup.Real { return warmup.Real(d.steady.unscale(v)) }
 	effect, alone := d.steady.effect(), d.steady.half(o.alpha())
 	low, high := d.interval(o)
 	sameLow, sameHigh := d.sameInterval(o)

@@ -1,14 +1,12 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/warmup"
 )
 
 // layout fills in the share of the layout in the noise of each key, and warns of verdicts from one
@@ -20,15 +18,14 @@ func (r *Result) layout(before, after Side, o Options) {
 	}
 	for _, s := range sides {
 		if s.Data.Layout == dataset.LayoutFixed {
-			r.Warnings = append(r.Warnings, warmup.Warning{Code: "one_layout", Text: fmt.Sprintf(
-				"all executions of %s had the same layout in memory: a change may hold for that layout "+
-					"only; measure with experiment.layout = \"random\", or aslr = 2", s.Data.Source)})
+			r.warn("one_layout", "all executions of %s had the same layout in memory: a change may hold "+
+				"for that layout only; measure with experiment.layout = \"random\", or aslr = 2",
+				s.Data.Source)
 		}
 	}
 	if armsSay(before, after, func(arm dataset.Arm) []string { return arm.Twins }) {
-		r.Warnings = append(r.Warnings, warmup.Warning{Code: "same_arms", Text: fmt.Sprintf(
-			"the files and settings of the arms %s and %s are the same, at least for some keys: a change "+
-				"there is noise", before.Arm, after.Arm)})
+		r.warn("same_arms", "the files and settings of the arms %s and %s are the same, at least for some "+
+			"keys: a change there is noise", before.Arm, after.Arm)
 	}
 	if !o.Paired || before.Data.Layout != dataset.LayoutRandom {
 		return

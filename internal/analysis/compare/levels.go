@@ -12,16 +12,10 @@ import (
 	"krund/internal/display"
 )
 
-// MachineValues are the steady values of a key's executions on a machine.
-type MachineValues struct {
-	Machine string
-	Values  []float64 // one per execution; all above 0
-}
-
-// KeyMachines is a key with its values on each machine that measured it.
+// KeyMachines is a key with the values of its executions, above 0, and their machines.
 type KeyMachines struct {
-	Key      string
-	Machines []MachineValues
+	Key    string
+	Values []Observation
 }
 
 // Levels is how much the machines of an experiment differ. Keys of one machine, or with a value
@@ -62,12 +56,7 @@ func LevelsOf(d *dataset.Dataset, doc *warmup.Document, confidence float64, most
 	for i := range d.Pairs {
 		k := KeyMachines{Key: doc.Pairs[i].Key}
 		for _, e := range Executions(&d.Pairs[i], &doc.Pairs[i], doc.Parameters.Column) {
-			at := slices.IndexFunc(k.Machines, func(m MachineValues) bool { return m.Machine == e.Machine })
-			if at < 0 {
-				at = len(k.Machines)
-				k.Machines = append(k.Machines, MachineValues{Machine: e.Machine})
-			}
-			k.Machines[at].Values = append(k.Machines[at].Values, e.Value)
+			k.Values = append(k.Values, Observation{Value: e.Value, Machine: e.Machine})
 		}
 		keys = append(keys, k)
 	}
@@ -83,25 +72,20 @@ func LevelsOf(d *dataset.Dataset, doc *warmup.Document, confidence float64, most
 func MachineLevels(keys []KeyMachines, confidence float64, most int) Levels {
 	l := Levels{Keys: []KeyLevels{}}
 	var groups []levelGroups
+	var residuals []estimate
 	for _, k := range keys {
 		if g, ok := groupsOf(k); ok {
-			groups = append(groups, g)
+			groups, residuals = append(groups, g), append(residuals, g.residual())
 		}
-	}
-	residuals := make([]estimate, len(groups))
-	for i, g := range groups {
-		residuals[i] = g.residual()
 	}
 	squeezeAll(residuals)
 	var tests []hypothesis
 	for i, g := range groups {
-		effect := residuals[i].machineEffect(g.sample, false)
-		l.Keys = append(l.Keys, KeyLevels{Key: g.key, MachineEffect: *effect})
+		effect := residuals[i].machineEffect(sample{before: g.Values}, false)
+		l.Keys = append(l.Keys, KeyLevels{Key: g.Key, MachineEffect: *effect})
 	}
 	for i := range l.Keys {
-		if k := &l.Keys[i]; !math.IsNaN(float64(k.P)) {
-			tests = append(tests, hypothesis{float64(k.P), &k.Corrected})
-		}
+		tests = known(tests, l.Keys[i].P, &l.Keys[i].Corrected)
 	}
 	Holm.adjust(tests, 1)
 	l.Tests = len(tests)
@@ -164,26 +148,19 @@ func (m MachineLevel) String() string {
 
 // levelGroups are the logarithms of a key's values on each machine.
 type levelGroups struct {
-	key      string
+	KeyMachines
 	machines []string
 	logs     [][]float64
-	sample   sample
 }
 
 func groupsOf(k KeyMachines) (g levelGroups, ok bool) {
-	g.key = k.Key
-	for _, m := range k.Machines {
-		var logs []float64
-		for _, v := range m.Values {
-			if !(v > 0) || math.IsInf(v, 1) {
-				return g, false
-			}
-			logs = append(logs, math.Log(v))
-			g.sample.before = append(g.sample.before, Observation{Value: v, Machine: m.Machine})
-		}
-		if len(logs) > 0 {
-			g.machines, g.logs = append(g.machines, m.Machine), append(g.logs, logs)
-		}
+	g.KeyMachines = k
+	if !all(k.Values, func(o Observation) bool { return o.Value > 0 && !math.IsInf(o.Value, 1) }) {
+		return g, false
+	}
+	var e estimate
+	for _, c := range e.cells(sample{before: k.Values}) {
+		g.machines, g.logs = append(g.machines, c.machine), append(g.logs, c.x)
 	}
 	return g, len(g.machines) > 1
 }
@@ -208,25 +185,17 @@ func (g *levelGroups) residual() estimate {
 // describe fills in the levels and their intervals, whose errors have the sum level in each family.
 func (g *levelGroups) describe(k *KeyLevels, residual estimate, level float64) {
 	machines := float64(len(g.logs))
-	slowest, fastest := 0, 0
-	weights := make([]float64, len(g.logs))
+	means := make([]float64, len(g.logs))
 	for i := range g.logs {
-		for j := range weights {
-			weights[j] = -1 / machines
-		}
+		means[i] = arith.MeanOf(g.logs[i])
+		weights := slices.Repeat([]float64{-1 / machines}, len(g.logs))
 		weights[i]++
 		relative, low, high := g.contrast(weights, residual, level/machines)
 		k.Levels = append(k.Levels, MachineLevel{g.machines[i], len(g.logs[i]), relative, low, high})
-		if arith.MeanOf(g.logs[i]) > arith.MeanOf(g.logs[slowest]) {
-			slowest = i
-		}
-		if arith.MeanOf(g.logs[i]) < arith.MeanOf(g.logs[fastest]) {
-			fastest = i
-		}
 	}
-	clear(weights)
-	weights[slowest]++
-	weights[fastest]--
+	weights := make([]float64, len(g.logs))
+	weights[slices.Index(means, slices.Max(means))]++
+	weights[slices.Index(means, slices.Min(means))]--
 	_, k.Low, k.High = g.contrast(weights, residual, level/(machines*(machines-1)/2))
 }
 

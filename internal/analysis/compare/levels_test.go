@@ -11,11 +11,9 @@ import (
 func keyOf(name string, groups ...[]float64) KeyMachines {
 	k := KeyMachines{Key: name}
 	for i, logs := range groups {
-		m := MachineValues{Machine: string(rune('a' + i))}
 		for _, v := range logs {
-			m.Values = append(m.Values, math.Exp(v))
+			k.Values = append(k.Values, Observation{Value: math.Exp(v), Machine: string(rune('a' + i))})
 		}
-		k.Machines = append(k.Machines, m)
 	}
 	return k
 }
@@ -29,7 +27,7 @@ func TestMachineLevels(t *testing.T) {
 	l := MachineLevels([]KeyMachines{
 		keyOf("one machine", []float64{1, 2}),
 		keyOf("k", []float64{1, 2, 3}, []float64{2, 3, 4}, []float64{6, 7, 8}),
-		{Key: "not positive", Machines: []MachineValues{{"a", []float64{0, 1}}, {"b", []float64{1, 2}}}},
+		{Key: "not positive", Values: []Observation{{0, 0, "a"}, {0, 1, "a"}, {0, 1, "b"}, {0, 2, "b"}}},
 	}, 0.95, 9)
 	must.Need(t, len(l.Keys) == 1 && l.Tests == 1 && l.Differ == 1 && l.Omitted == 0, l)
 	k := l.Keys[0]

@@ -8,7 +8,6 @@ import (
 
 	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/warmup"
 )
 
 // look returns the options with the confidence of this look at the data. An experiment is extended
@@ -41,11 +40,10 @@ func (r *Result) look(rows []row, o Options) Options {
 	if again < len(rows) {
 		of = fmt.Sprintf(" of %d of %d keys", again, len(rows))
 	}
-	r.Warnings = append(r.Warnings, warmup.Warning{Code: "extended", Text: fmt.Sprintf(
-		"the executions%s are of %d stages, because an experiment was extended: this is look "+
-			"%[2]d at the same question. It holds with a confidence of %.4g %% instead of %.4g %%, "+
-			"so that a false verdict at any of the looks has a probability of at most %.3g %%", of, stages,
-		percent*o.Confidence, percent*planned, percent*together)})
+	r.warn("extended", "the executions%s are of %d stages, because an experiment was extended: this is "+
+		"look %[2]d at the same question. It holds with a confidence of %.4g %% instead of %.4g %%, so "+
+		"that a false verdict at any of the looks has a probability of at most %.3g %%", of, stages,
+		percent*o.Confidence, percent*planned, percent*together)
 	return o
 }
 
@@ -147,19 +145,18 @@ func (r *Result) stopped(before, after Side) {
 		c := &r.Changes[i]
 		if s := early[c.Key]; s != nil {
 			n++
-			c.Warnings = append(c.Warnings, warmup.Warning{Code: "stopped_early", Text: fmt.Sprintf(
-				"it was finished by [stop] after %d executions: %s", s.Executions, s.Reason)})
+			c.warn("stopped_early", "it was finished by [stop] after %d executions: %s", s.Executions,
+				s.Reason)
 		}
 	}
 	if n == 0 {
 		return
 	}
 	alpha := Percent(1 - r.Confidence)
-	r.Warnings = append(r.Warnings, warmup.Warning{Code: "stopped_early", Text: fmt.Sprintf(
-		"%d of %d keys were finished by [stop]. The p-values and intervals are for a number of "+
-			"executions chosen in advance, so the probability of any false verdict is at most %s plus "+
-			"stop.alpha; in simulations it is below %s (docs/stopping.md). The reason why a key was "+
-			"finished holds at any number of executions", n, len(r.Changes), alpha, alpha)})
+	r.warn("stopped_early", "%d of %d keys were finished by [stop]. The p-values and intervals are for a "+
+		"number of executions chosen in advance, so the probability of any false verdict is at most %s "+
+		"plus stop.alpha; in simulations it is below %s (docs/stopping.md). The reason why a key was "+
+		"finished holds at any number of executions", n, len(r.Changes), alpha, alpha)
 }
 
 // stoppedKeys returns how keys of the sides were finished early, by their names in a comparison; of

@@ -37,34 +37,67 @@ func (s sample) machines() []string {
 	return names
 }
 
-// on returns the values of one machine.
-func (s sample) on(machine string) sample {
-	of := func(list []Observation) []Observation {
-		return slices.DeleteFunc(slices.Clone(list), func(o Observation) bool { return o.Machine != machine })
+// cell has the values of one machine on both sides, in the scale of the test.
+type cell struct {
+	machine string
+	x, y    []float64
+}
+
+// cells splits a sample by machine.
+func (e *estimate) cells(s sample) []cell {
+	var cells []cell
+	at := func(o Observation) *cell {
+		i := slices.IndexFunc(cells, func(c cell) bool { return c.machine == o.Machine })
+		if i < 0 {
+			i = len(cells)
+			cells = append(cells, cell{machine: o.Machine})
+		}
+		return &cells[i]
 	}
-	return sample{of(s.before), of(s.after)}
+	for i, v := range e.scaled(s.before) {
+		c := at(s.before[i])
+		c.x = append(c.x, v)
+	}
+	for i, v := range e.scaled(s.after) {
+		c := at(s.after[i])
+		c.y = append(c.y, v)
+	}
+	return cells
+}
+
+// onBoth are the cells with values on both sides.
+func onBoth(cells []cell) []cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return len(c.x) == 0 || len(c.y) == 0 })
+}
+
+func (c cell) change() float64 { return arith.MeanOf(c.y) - arith.MeanOf(c.x) }
+
+// weight is the reciprocal of the variance of the change, in variances of an execution.
+func (c cell) weight() float64 { return 1 / (1/float64(len(c.x)) + 1/float64(len(c.y))) }
+
+// common returns the change that cells have in common, and the sum of their weights.
+func common(cells []cell) (change, weights float64) {
+	for _, c := range cells {
+		weights += c.weight()
+		change += c.weight() * c.change()
+	}
+	return change / weights, weights
 }
 
 // within estimates an effect from the differences within machines: least squares with a level for
 // each machine and one effect. ok is false if no machine has values on both sides.
-func (e *estimate) within(s sample, machines []string) (ok bool) {
-	weights, weighted, squares, n := 0.0, 0.0, 0.0, 0
-	for _, machine := range machines {
-		own := s.on(machine)
-		x, y := e.scaled(own.before), e.scaled(own.after)
-		squares += squaresOf(append(slices.Clone(x), y...))
-		n += len(x) + len(y)
-		if len(x) > 0 && len(y) > 0 {
-			w := 1 / (1/float64(len(x)) + 1/float64(len(y)))
-			weights += w
-			weighted += w * (arith.MeanOf(y) - arith.MeanOf(x))
-		}
-	}
-	if weights == 0 {
+func (e *estimate) within(s sample) (ok bool) {
+	cells := e.cells(s)
+	both := onBoth(cells)
+	if len(both) == 0 {
 		return false
 	}
-	effect := weighted / weights
-	e.freedom, e.factor = float64(n-len(machines)-1), 1/weights
+	squares := 0.0
+	for _, c := range cells {
+		squares += squaresOf(slices.Concat(c.x, c.y))
+	}
+	effect, weights := common(both)
+	e.freedom, e.factor = float64(len(s.before)+len(s.after)-len(cells)-1), 1/weights
 	if e.ok = e.freedom >= 1; e.ok {
 		e.after = e.before + effect
 		e.variance = max(0, squares-effect*effect*weights) / e.freedom
@@ -149,75 +182,58 @@ func welchOf(groups [][]float64) float64 {
 
 // machineEffect compares the levels of the machines, and the changes; nil for one machine.
 func (e *estimate) machineEffect(s sample, paired bool) *MachineEffect {
-	machines := s.machines()
-	if len(machines) < 2 {
+	m := &MachineEffect{Machines: len(s.machines()), Corrected: 1, ChangeCorrected: 1}
+	if m.Machines < 2 {
 		return nil
 	}
 	if paired {
 		s, _ = complete(s)
 	}
-	m := &MachineEffect{Machines: len(machines), Corrected: 1, ChangeCorrected: 1}
-	var levels, changes, cells [][]float64
+	cells := e.cells(s)
+	var levels, changes [][]float64
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, machine := range machines {
-		own := s.on(machine)
-		x, y := e.scaled(own.before), e.scaled(own.after)
-		if len(x) > 0 {
-			levels = append(levels, x)
-			low, high = min(low, arith.MeanOf(x)), max(high, arith.MeanOf(x))
-		}
-		if len(x) > 0 && len(y) > 0 {
-			cells = append(cells, x, y)
-		}
-		if paired && len(x) > 0 {
-			for i := range y {
-				y[i] -= x[i]
-			}
-			changes = append(changes, y)
+	for _, c := range cells {
+		if len(c.x) > 0 {
+			levels = append(levels, c.x)
+			low, high = min(low, arith.MeanOf(c.x)), max(high, arith.MeanOf(c.x))
 		}
 	}
 	a := analysisOf(levels)
 	m.P, m.Share, m.Spread = warmup.Real(a.p), warmup.Real(a.share), warmup.Real(e.relative(high-low))
-	if paired {
-		m.ChangeP = warmup.Real(analysisOf(changes).p)
-	} else {
-		m.ChangeP = warmup.Real(interaction(cells))
+	if !paired {
+		m.ChangeP = warmup.Real(interaction(onBoth(cells)))
+		return m
 	}
+	for _, c := range cells {
+		changes = append(changes, differences(c.x, c.y))
+	}
+	m.ChangeP = warmup.Real(analysisOf(changes).p)
 	return m
 }
 
-// interaction is the p-value of the same change on all machines, whose values before and after are
-// the cells, in turns.
-func interaction(cells [][]float64) float64 {
-	n, inside, weights, weighted := 0, 0.0, 0.0, 0.0
-	for i := 0; i < len(cells); i += 2 {
-		x, y := cells[i], cells[i+1]
-		n += len(x) + len(y)
-		inside += squaresOf(x) + squaresOf(y)
-		w := 1 / (1/float64(len(x)) + 1/float64(len(y)))
-		weights += w
-		weighted += w * (arith.MeanOf(y) - arith.MeanOf(x))
+// interaction is the p-value of the same change on all machines, which have values on both sides.
+func interaction(cells []cell) float64 {
+	n, inside, between := 0, 0.0, 0.0
+	change, _ := common(cells)
+	for _, c := range cells {
+		n += len(c.x) + len(c.y)
+		inside += squaresOf(c.x) + squaresOf(c.y)
+		d := c.change() - change
+		between += c.weight() * d * d
 	}
-	k := len(cells) / 2
-	if k < 2 || n <= len(cells) || inside == 0 {
+	k := float64(len(cells))
+	freedom := float64(n) - 2*k
+	if k < 2 || freedom <= 0 || inside == 0 {
 		return math.NaN()
 	}
-	between := 0.0
-	for i := 0; i < len(cells); i += 2 {
-		x, y := cells[i], cells[i+1]
-		w := 1 / (1/float64(len(x)) + 1/float64(len(y)))
-		d := arith.MeanOf(y) - arith.MeanOf(x) - weighted/weights
-		between += w * d * d
-	}
-	freedom := float64(n - len(cells))
-	return fTail(between/float64(k-1)/(inside/freedom), float64(k-1), freedom)
+	return fTail(between/(k-1)/(inside/freedom), k-1, freedom)
 }
 
 // machines reports the differences between machines that share the experiment.
 func (r *Result) machines(rows []row, f family, o Options) {
 	var levels, changes []hypothesis
-	both := r.both()
-	for i, c := range both {
+	var shared []*Change
+	for i, c := range r.both() {
 		e := &f.rows[i].steady
 		if !e.ok {
 			continue
@@ -225,45 +241,39 @@ func (r *Result) machines(rows []row, f family, o Options) {
 		if c.Machines = e.machineEffect(rows[i].sample(ofSteady), o.Paired); c.Machines == nil {
 			continue
 		}
-		if p := float64(c.Machines.P); !math.IsNaN(p) {
-			levels = append(levels, hypothesis{p, &c.Machines.Corrected})
-		}
-		if p := float64(c.Machines.ChangeP); !math.IsNaN(p) {
-			changes = append(changes, hypothesis{p, &c.Machines.ChangeCorrected})
-		}
+		shared = append(shared, c)
+		levels = known(levels, c.Machines.P, &c.Machines.Corrected)
+		changes = known(changes, c.Machines.ChangeP, &c.Machines.ChangeCorrected)
 	}
 	o.Correction.adjust(levels, 1)
 	o.Correction.adjust(changes, 1)
-	var differ, change []*Change
-	for _, c := range both {
-		if m := c.Machines; m != nil && m.Corrected <= o.alpha() {
-			differ = append(differ, c)
-		}
-		if m := c.Machines; m != nil && m.ChangeCorrected <= o.alpha() {
-			change = append(change, c)
-		}
-	}
-	r.warnMachines(differ, change, len(levels))
-}
-
-func (r *Result) warnMachines(differ, change []*Change, tested int) {
-	spread := func(a, b *Change) int {
-		return int(math.Copysign(1, float64(a.Machines.Spread-b.Machines.Spread)))
-	}
+	differ := slices.DeleteFunc(slices.Clone(shared), func(c *Change) bool {
+		return c.Machines.Corrected > o.alpha()
+	})
 	if len(differ) > 0 {
-		worst := slices.MaxFunc(differ, spread)
-		r.Warnings = append(r.Warnings, warmup.Warning{Code: "machine_levels", Text: fmt.Sprintf(
-			"the machines are not equally fast in %d of %d keys, by up to %s (%s, %s of the variance): the "+
-				"comparison is within machines, where this cancels", len(differ), tested,
-			Percent(float64(worst.Machines.Spread)), worst.Key, Percent(float64(worst.Machines.Share)))})
+		worst := slices.MaxFunc(differ, func(a, b *Change) int {
+			return cmp.Compare(a.Machines.Spread, b.Machines.Spread)
+		})
+		r.warn("machine_levels", "the machines are not equally fast in %d of %d keys, by up to %s (%s, %s "+
+			"of the variance): the comparison is within machines, where this cancels", len(differ),
+			len(levels), Percent(float64(worst.Machines.Spread)), worst.Key,
+			Percent(float64(worst.Machines.Share)))
 	}
+	change := slices.DeleteFunc(shared, func(c *Change) bool { return c.Machines.ChangeCorrected > o.alpha() })
 	if len(change) > 0 {
 		names := change[0].Key
 		if more := len(change) - 1; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		r.Warnings = append(r.Warnings, warmup.Warning{Code: "machine_changes", Text: fmt.Sprintf(
-			"the change is not the same on all machines (%s): the verdict is about the mean of these "+
-				"machines; compare each machine's directory alone", names)})
+		r.warn("machine_changes", "the change is not the same on all machines (%s): the verdict is about "+
+			"the mean of these machines; compare each machine's directory alone", names)
 	}
+}
+
+// known appends a hypothesis unless its p-value is NaN.
+func known(list []hypothesis, p warmup.Real, corrected *float64) []hypothesis {
+	if math.IsNaN(float64(p)) {
+		return list
+	}
+	return append(list, hypothesis{float64(p), corrected})
 }

@@ -55,7 +55,8 @@ func TestAnalysisOfVariance(t *testing.T) {
 		must.Need(t, a.p > 0.999 && a.share == 0, a)
 	}
 	// changes of 1, 1 and 4 with 2 against 2 values each: between (3 w=1: 6)/2, residual 3/6
-	cells := [][]float64{{0, 1}, {1, 2}, {5, 6}, {6, 7}, {0, 1}, {4, 5}}
+	cells := []cell{{x: []float64{0, 1}, y: []float64{1, 2}}, {x: []float64{5, 6}, y: []float64{6, 7}},
+		{x: []float64{0, 1}, y: []float64{4, 5}}}
 	p := interaction(cells)
 	must.Be(t, close9(p, 1./(1+2*3/0.5/6)/(1+2*3/0.5/6)/(1+2*3/0.5/6)), p)
 }

@@ -5,7 +5,6 @@ package compare
 // is exact whatever the distribution. Start at [Result.places].
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -137,9 +136,8 @@ func (r *Result) places(g *Groups, o Options) {
 		return
 	}
 	r.FirstPlace = &f
-	r.Warnings = append(r.Warnings, warmup.Warning{Code: "first_place", Text: fmt.Sprintf(
-		"the first execution in a block takes %.4g times as long as the later ones, in the mean of all keys "+
-			"(p %.2g, over %d blocks; without an effect this is said with a probability of at most %s): the "+
-			"place was drawn, so it is no bias, but it costs precision", float64(f.Ratio), f.P, f.Blocks,
-		Percent(alpha))})
+	r.warn("first_place", "the first execution in a block takes %.4g times as long as the later ones, in "+
+		"the mean of all keys (p %.2g, over %d blocks; without an effect this is said with a probability "+
+		"of at most %s): the place was drawn, so it is no bias, but it costs precision", float64(f.Ratio),
+		f.P, f.Blocks, Percent(alpha))
 }

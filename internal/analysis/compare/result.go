@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 
 	"krund/internal/analysis/arith"
@@ -71,6 +72,16 @@ type Seen struct {
 	Size  float64 `json:"size"`  // 0.01 is 1%
 	Found int     `json:"found"` // keys that are worse
 	Of    int     `json:"of"`    // keys that were compared
+}
+
+// warn adds a warning about the table.
+func (r *Result) warn(code, format string, args ...any) {
+	r.Warnings = append(r.Warnings, warmup.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+}
+
+// warn adds a warning about the key.
+func (c *Change) warn(code, format string, args ...any) {
+	c.Warnings = append(c.Warnings, warmup.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 }
 
 // Party is one side.

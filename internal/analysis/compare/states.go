@@ -173,16 +173,6 @@ func (e *estimate) pairedStates(s sample, copied []Observation, o Options) *Stat
 	return t
 }
 
-// differences returns those within complete blocks, in the scale of the test.
-func (e *estimate) differences(s sample) []float64 {
-	s, _ = complete(s)
-	x, y := e.scaled(s.before), e.scaled(s.after)
-	for i := range y {
-		y[i] -= x[i]
-	}
-	return y
-}
-
 // jumps are the blocks whose executions are in different states.
 type jumps struct {
 	blocks, up, down int

@@ -1,13 +1,11 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mathext"
 
 	"krund/internal/analysis/arith"
-	"krund/internal/analysis/warmup"
 )
 
 // Prior is the distribution of the keys' variances: scaled inverse chi-squared with Freedom degrees
@@ -154,13 +152,9 @@ func (f family) differ() bool {
 // spreads puts a remark beside the changes that an unequal spread of the sides may have made.
 func (r *Result) spreads(f family, o Options) {
 	if f.differ() {
-		r.Warnings = append(r.Warnings, warmup.Warning{Code: "unequal_spread", Text: fmt.Sprintf(
-			"unequal spread: over all keys, the executions of one side vary more than those of the "+
-				"other; with few of them, and if they are skewed, a false verdict is more probable than "+
-				"%s; measure "+
-				"both sides in blocks",
-			Percent(o.alpha()),
-		)})
+		r.warn("unequal_spread", "unequal spread: over all keys, the executions of one side vary more than "+
+			"those of the other; with few of them, and if they are skewed, a false verdict is more "+
+			"probable than %s; measure both sides in blocks", Percent(o.alpha()))
 	}
 	for i, c := range r.both() {
 		d := &f.rows[i]
@@ -174,14 +168,8 @@ func (r *Result) spreads(f family, o Options) {
 		if times < 1 {
 			times, more, less = 1/times, less, more
 		}
-		c.Warnings = append(c.Warnings, warmup.Warning{Code: "unequal_spread", Text: fmt.Sprintf(
-			"unequal spread: the executions %s vary %.2g times as much as those %s; with few of them, "+
-				"and if they are skewed, a false verdict is more probable than %s; measure both sides "+
-				"in blocks",
-			more,
-			times,
-			less,
-			Percent(o.alpha()),
-		)})
+		c.warn("unequal_spread", "unequal spread: the executions %s vary %.2g times as much as those %s; "+
+			"with few of them, and if they are skewed, a false verdict is more probable than %s; measure "+
+			"both sides in blocks", more, times, less, Percent(o.alpha()))
 	}
 }

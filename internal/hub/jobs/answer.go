@@ -142,8 +142,9 @@ func levelsOf(points []database.Point) (string, error) {
 			i, at[name] = len(keys), len(keys)
 			keys = append(keys, compare.KeyMachines{Key: name})
 		}
-		k := &keys[i]
-		k.Machines = append(k.Machines, compare.MachineValues{Machine: p.Machine, Values: p.Values})
+		for _, v := range p.Values {
+			keys[i].Values = append(keys[i].Values, compare.Observation{Value: v, Machine: p.Machine})
+		}
 	}
 	levels := compare.MachineLevels(keys, history.DefaultConfidence, most)
 	if len(levels.Keys) == 0 {
