@@ -257,8 +257,8 @@ func (p Plan) precise(d *dataset.Dataset) bool {
 		keys[i].Name, keys[i].Null = p.Key(s), p.Null > 0 && i == p.Null
 		levels := means(find(d, p.Key(s)))
 		for _, n := range slices.Sorted(maps.Keys(levels)) {
-			keys[i].Executions = append(keys[i].Executions,
-				compare.Execution{Number: n, Value: levels[n] - shell})
+			keys[i].Executions = append(keys[i].Executions, sequential.Execution{
+				Execution: compare.Execution{Number: n, Value: levels[n] - shell}})
 		}
 		if mean := float64(estimate(levels).Mean); mean < least {
 			fastest, least = i, mean

@@ -14,6 +14,7 @@ import (
 	"krund/internal/exchange"
 	"krund/internal/experiment/fixtures"
 	"krund/internal/experiment/key"
+	"krund/internal/experiment/stop"
 	"krund/rig/must"
 )
 
@@ -21,7 +22,7 @@ import (
 func levels(name string, values []float64) Group {
 	k := Key{Name: key.Key{Benchmark: name, VM: "x", Variant: "x"}}
 	for i, v := range values {
-		k.Executions = append(k.Executions, compare.Execution{Number: i + 1, Value: v})
+		k.Executions = append(k.Executions, Execution{Execution: compare.Execution{Number: i + 1, Value: v}})
 	}
 	return Group{k}
 }
@@ -106,7 +107,7 @@ func TestOutOfSample(t *testing.T) {
 	for name, groups := range map[string][]Group{"study": studyGroups(), "Go": steady,
 		"shifted": shifted} {
 		for _, half := range []float64{0.01, 0.02, 0.03, 0.05, 0.10} {
-			r := ReplayOf(groups, Replayables[0],
+			r := ReplayOf(groups, halfWidthAlone,
 				Policy{Minimum: 3, Alpha: 0.05, HalfWidth: half, Margin: 0.01})
 			within := func(i int) float64 { return 100 * r.Within[i].Share() }
 			t.Logf("%-7s %d keys, ± %2.0f %%: saved %.1f %%, level %.1f %%, within %.1f %.1f %.1f",
@@ -116,8 +117,7 @@ func TestOutOfSample(t *testing.T) {
 				t.Errorf("%s ± %v: %+v of the levels are kept", name, half, r.Level)
 			}
 		}
-		policy, _ := ParseReplayable("minimum")
-		r := ReplayOf(groups, policy, Policy{Minimum: 3, Alpha: 0.05, Margin: 0.01})
+		r := ReplayOf(groups, Replayable{Name: "minimum"}, Policy{Minimum: 3, Alpha: 0.05, Margin: 0.01})
 		t.Logf("%-7s always 3: saved %.1f %%, level %.1f %%, within %+v", name, 100*r.Executions.Share(),
 			100*r.Level.Share(), r.Within)
 	}
@@ -135,7 +135,7 @@ func TestKeptKeys(t *testing.T) {
 			var changed []string
 			worst := 1.0
 			for file, groups := range tables {
-				r := ReplayOf(groups, Replayables[0], keeping(half))
+				r := ReplayOf(groups, halfWidthAlone, keeping(half))
 				executions.All += r.Executions.All
 				executions.Needed += r.Executions.Needed
 				level.Of += r.Level.Of
@@ -155,6 +155,9 @@ func TestKeptKeys(t *testing.T) {
 		}
 	}
 }
+
+// halfWidthAlone is the policy "halfwidth".
+var halfWidthAlone = Replayable{"halfwidth", []stop.Rule{stop.HalfWidth}}
 
 func keeping(half float64) Policy {
 	return Policy{Minimum: 3, Alpha: 0.05, HalfWidth: half, Margin: 0.01, Keep: 10}
@@ -179,7 +182,7 @@ func TestNothingChanged(t *testing.T) {
 				groups[i] = Group{k}
 			}
 			all++
-			if ReplayOf(groups, Replayables[0], keeping(0.05)).Changed > 0 {
+			if ReplayOf(groups, halfWidthAlone, keeping(0.05)).Changed > 0 {
 				changed++
 			}
 		}

@@ -7,74 +7,37 @@ import (
 	"slices"
 	"strings"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/compare"
 	"krund/internal/experiment/stop"
 )
 
-// Replayable is a policy that Replay can apply to recorded experiments. stops reports whether a
-// group needs no more executions, and why.
+// Replayable is a policy that ReplayOf applies to recorded experiments.
 type Replayable struct {
-	Name  string `json:"name"`
-	About string `json:"-"`
-
-	stops func(p Policy, g Group, statements int) (bool, string)
+	Name  string
+	Rules []stop.Rule // that are asked; none: the minimum is enough, whatever was measured
 }
 
-// Replayables lists the policies. A new one is a line here; several rules are joined with +.
-var Replayables = []Replayable{
-	{"halfwidth", "the level is known to the wanted half width", rules(stop.HalfWidth)},
-	{"verdict", "each arm is better, worse or the same", rules(stop.Verdict)},
-	{"class", "most executions are of one class", rules(stop.Class)},
-	{"similar", "the executions are alike", rules(stop.Similar)},
-	{"minimum", "the minimum is reached, whatever was measured", atMinimum},
-}
-
-func atMinimum(p Policy, g Group, _ int) (bool, string) {
-	return g.fewest() >= p.Minimum, fmt.Sprintf("%d executions", p.Minimum)
-}
-
-func rules(list ...stop.Rule) func(Policy, Group, int) (bool, string) {
-	return func(p Policy, g Group, statements int) (bool, string) {
-		p.Rules = list
-		d := p.Decide(g, statements)
-		return d.Finish, d.Reason
-	}
-}
-
-// ParseReplayable returns the policy of a name, or of names of rules that are joined with +.
+// ParseReplayable returns the policy of a name: rules that are joined with +, or "minimum".
 func ParseReplayable(name string) (Replayable, error) {
-	var known, list []string
-	for _, r := range Replayables {
-		if r.Name == name {
-			return r, nil
-		}
-		known = append(known, r.Name)
+	const minimum = "minimum"
+	r := Replayable{Name: name}
+	if name == minimum {
+		return r, nil
 	}
-	var joined []stop.Rule
 	for part := range strings.SplitSeq(name, "+") {
-		list = append(list, part)
-		if !slices.Contains(stop.Rules, stop.Rule(part)) {
-			return Replayable{}, fmt.Errorf("unknown policy %q; write %s, or rules joined with +", part,
-				strings.Join(known, ", "))
+		rule := stop.Rule(part)
+		if !slices.Contains(stop.Rules, rule) {
+			return Replayable{}, fmt.Errorf("unknown policy %q; write halfwidth, verdict, class, similar or "+
+				"%s, or rules joined with +", part, minimum)
 		}
-		joined = append(joined, stop.Rule(part))
+		r.Rules = append(r.Rules, rule)
 	}
-	return Replayable{Name: strings.Join(list, "+"), stops: rules(joined...)}, nil
-}
-
-// asked returns the rules of a replayable policy.
-func (r Replayable) asked() []stop.Rule {
-	var list []stop.Rule
-	for part := range strings.SplitSeq(r.Name, "+") {
-		if slices.Contains(stop.Rules, stop.Rule(part)) {
-			list = append(list, stop.Rule(part))
-		}
-	}
-	return list
+	return r, nil
 }
 
 // AsksHalfWidth reports whether the half width affects the policy.
-func (r Replayable) AsksHalfWidth() bool { return slices.Contains(r.asked(), stop.HalfWidth) }
+func (r Replayable) AsksHalfWidth() bool { return slices.Contains(r.Rules, stop.HalfWidth) }
 
 // Simulation is the replay of policies over recorded experiments.
 type Simulation struct {
@@ -111,6 +74,13 @@ type Saving struct {
 	Needed float64 `json:"needed"`
 }
 
+func (s *Saving) add(cost float64, needed bool) {
+	s.All += cost
+	if needed {
+		s.Needed += cost
+	}
+}
+
 // Share is the share that is saved.
 func (s Saving) Share() float64 {
 	if s.All == 0 {
@@ -127,9 +97,7 @@ type Kept struct {
 
 func (k *Kept) add(same bool) {
 	k.Of++
-	if same {
-		k.Same++
-	}
+	k.Same += arith.One(same)
 }
 
 // Share is the share that is kept; 1 of nothing.
@@ -141,7 +109,9 @@ func (k Kept) Share() float64 {
 }
 
 // AsksHalfWidth reports whether the half width affects the policy.
-func (r *Replay) AsksHalfWidth() bool { return Replayable{Name: r.Policy}.AsksHalfWidth() }
+func (r *Replay) AsksHalfWidth() bool {
+	return slices.Contains(strings.Split(r.Policy, "+"), string(stop.HalfWidth))
+}
 
 // ReplayedKeys is the replay of a key, or of all arms of one.
 type ReplayedKeys struct {
@@ -154,7 +124,7 @@ type ReplayedKeys struct {
 
 // ReplayOf applies a policy to the executions of an experiment, after each of them in turn.
 func ReplayOf(groups []Group, r Replayable, p Policy) *Replay {
-	p.Rules = r.asked()
+	p.Rules = r.Rules
 	out := &Replay{Policy: r.Name, HalfWidth: p.HalfWidth, Groups: []ReplayedKeys{}}
 	statements := p.Statements(groups)
 	out.Changed = p.changedAfter(groups)
@@ -167,12 +137,18 @@ func ReplayOf(groups []Group, r Replayable, p Policy) *Replay {
 		at := g
 		p.Usual = 0
 		for n := 1; n < g.last() && !p.kept(i); n++ {
-			if cut := g.first(n); cut.fewest() >= p.Minimum {
-				p.Usual = usual(i, n)
-				if finish, why := r.stops(p, cut, statements); finish {
-					at, k.Reason = g.without(n, out.Changed), why
-					break
-				}
+			cut := g.first(n)
+			if cut.fewest() < p.Minimum {
+				continue
+			}
+			p.Usual = usual(i, n)
+			d := p.Decide(cut, statements)
+			if r.Rules == nil {
+				d.Finish, d.Reason = true, fmt.Sprintf("%d executions", p.Minimum)
+			}
+			if d.Finish {
+				at, k.Reason = g.without(n, out.Changed), d.Reason
+				break
 			}
 		}
 		k.Needed = at.fewest()
@@ -231,23 +207,14 @@ func (p Policy) changedAfter(groups []Group) int {
 func (r *Replay) count(all, needed Group) {
 	for i := range all {
 		rest := needed[i].Executions
-		for n, e := range all[i].Executions {
-			iterations, seconds := 0.0, 0.0
-			if all[i].Series != nil {
-				iterations = float64(len(all[i].Series[n]))
-			}
-			if all[i].Seconds != nil {
-				seconds = all[i].Seconds[n]
-			}
-			r.Executions.All++
-			r.Iterations.All += iterations
-			r.Seconds.All += seconds
-			if len(rest) > 0 && rest[0].Number == e.Number {
+		for _, e := range all[i].Executions {
+			needed := len(rest) > 0 && rest[0].Number == e.Number
+			if needed {
 				rest = rest[1:]
-				r.Executions.Needed++
-				r.Iterations.Needed += iterations
-				r.Seconds.Needed += seconds
 			}
+			r.Executions.add(1, needed)
+			r.Iterations.add(float64(len(e.Series)), needed)
+			r.Seconds.add(e.Seconds, needed)
 		}
 	}
 }
@@ -275,7 +242,7 @@ func (r *Replay) compare(all, needed Group, p Policy, statements int, k *Replaye
 		if most > 0 {
 			note(&r.Class, "class", name, of == now)
 		}
-		if a.Series != nil {
+		if a.Executions[0].Series != nil {
 			note(&r.Similar, "similarity", name, len(a.Executions) == len(b.Executions) ||
 				similar(a).Answered == similar(b).Answered)
 		}
@@ -320,9 +287,7 @@ func IdenticalOf(groups []Group, p Policy, tables int, seed uint64) *Identical {
 				table = append(table, pair)
 			}
 		}
-		if p.anyFalse(table) {
-			out.False++
-		}
+		out.False += arith.One(p.anyFalse(table))
 	}
 	out.Low, out.High = compare.Binomial(out.False, tables, 0.95)
 	return out
@@ -345,8 +310,8 @@ func (p Policy) anyFalse(table []Group) bool {
 // identical makes two sides of a group that nothing distinguishes; ok is false if it has too few
 // executions.
 func identical(g Group, r *rand.Rand) (pair Group, ok bool) {
-	var a, b []compare.Execution
-	add := func(x, y compare.Execution) {
+	var a, b []Execution
+	add := func(x, y Execution) {
 		if r.IntN(2) == 1 {
 			x, y = y, x
 		}
@@ -355,7 +320,7 @@ func identical(g Group, r *rand.Rand) (pair Group, ok bool) {
 	}
 	if len(g) > 1 {
 		for _, x := range g[0].Executions {
-			same := func(y compare.Execution) bool { return y.Number == x.Number }
+			same := func(y Execution) bool { return y.Number == x.Number }
 			i := slices.IndexFunc(g[1].Executions, same)
 			if i >= 0 {
 				add(x, g[1].Executions[i])

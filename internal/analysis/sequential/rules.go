@@ -33,10 +33,15 @@ type Policy struct {
 type Key struct {
 	Name       key.Key
 	Null       bool // a second copy of the base
-	Executions []compare.Execution
-	Series     [][]float64 // of each execution; Similar and the replay read them
-	Seconds    []float64   // that each execution took, with its boot; only the replay reads them
-	Records    []string    // names of the records of the executions
+	Executions []Execution
+	Records    []string // names of the records of the executions
+}
+
+// Execution is an execution with what a rule or the replay may ask beside its value.
+type Execution struct {
+	compare.Execution
+	Series  []float64 // nil: not read
+	Seconds float64   // that it took, with its boot; only the replay reads them
 }
 
 // Group is a key, or all arms of a key, the base first.
@@ -52,12 +57,6 @@ func (g Group) first(n int) Group {
 		}
 		cut[i] = k
 		cut[i].Executions = k.Executions[:at]
-		if k.Series != nil {
-			cut[i].Series = k.Series[:at]
-		}
-		if k.Seconds != nil {
-			cut[i].Seconds = k.Seconds[:at]
-		}
 	}
 	return cut
 }
@@ -78,14 +77,9 @@ func (g Group) last() int {
 func (g Group) without(n, until int) Group {
 	cut := g.first(n)
 	for i, k := range g {
-		for at, e := range k.Executions {
-			if until == 0 || e.Number <= max(n, until) {
-				continue
-			}
-			c := &cut[i]
-			c.Executions = append(slices.Clip(c.Executions), e)
-			if k.Series != nil {
-				c.Series = append(slices.Clip(c.Series), k.Series[at])
+		for _, e := range k.Executions {
+			if until > 0 && e.Number > max(n, until) {
+				cut[i].Executions = append(slices.Clip(cut[i].Executions), e)
 			}
 		}
 	}
@@ -381,7 +375,7 @@ func missing(most, n int, needed float64) int {
 }
 
 // majority returns the class of most executions, their number, and that of all with a class.
-func majority(list []compare.Execution) (of classify.Class, most, n int) {
+func majority(list []Execution) (of classify.Class, most, n int) {
 	classes := make([]classify.Class, len(list))
 	for i, e := range list {
 		classes[i] = e.Class
@@ -399,7 +393,11 @@ func majority(list []compare.Execution) (of classify.Class, most, n int) {
 // package similarity say so.
 func similar(k Key) stop.Question {
 	q := stop.Question{Rule: stop.Similar, Key: k.Name.String()}
-	r, err := similarity.Of(k.Series, nil, similarity.Options{})
+	series := make([][]float64, len(k.Executions))
+	for i, e := range k.Executions {
+		series[i] = e.Series
+	}
+	r, err := similarity.Of(series, nil, similarity.Options{})
 	switch {
 	case err != nil || r.Same == nil:
 		q.Text = name(k) + "the executions cannot be compared"

@@ -16,7 +16,8 @@ import (
 func measured(arm string, values ...float64) Key {
 	k := Key{Name: key.Key{Benchmark: "b", VM: "v", Variant: "x", Arm: arm}, Null: arm == "again"}
 	for i, v := range values {
-		k.Executions = append(k.Executions, compare.Execution{Number: i + 1, Value: v, Class: classify.Flat})
+		k.Executions = append(k.Executions, Execution{
+			Execution: compare.Execution{Number: i + 1, Value: v, Class: classify.Flat}})
 	}
 	return k
 }
@@ -115,8 +116,8 @@ func TestStatements(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	k := measured("", exps(0, 0.01, -0.01, 0.005, -0.002, 0.003, 0, 0, 0, 0)...)
-	for range k.Executions {
-		k.Series, k.Seconds = append(k.Series, []float64{1, 1}), append(k.Seconds, 60)
+	for i := range k.Executions {
+		k.Executions[i].Series, k.Executions[i].Seconds = []float64{1, 1}, 60
 	}
 	r := must.Get(ParseReplayable("halfwidth"))(t)
 	got := ReplayOf([]Group{{k}}, r, Policy{Minimum: 3, Alpha: 0.05, HalfWidth: 0.02, Margin: 0.01})

@@ -77,8 +77,8 @@ func autocorrelated(r *rand.Rand) float64 {
 func observe(name string, log func(number int) float64) Key {
 	k := Key{Name: key.Key{Benchmark: "b", VM: "v", Variant: "x", Arm: name}}
 	for i := 1; i <= lastLook; i++ {
-		k.Executions = append(k.Executions, compare.Execution{Number: i, Value: math.Exp(log(i)),
-			Class: classify.Flat})
+		k.Executions = append(k.Executions, Execution{
+			Execution: compare.Execution{Number: i, Value: math.Exp(log(i)), Class: classify.Flat}})
 	}
 	return k
 }

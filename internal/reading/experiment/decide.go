@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"krund/internal/analysis/classify"
-	"krund/internal/analysis/compare"
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/sequential"
 	"krund/internal/analysis/warmup"
@@ -130,8 +129,8 @@ func spread(d *dataset.Dataset, groups []sequential.Group) {
 	for _, g := range groups {
 		for i := range g {
 			if p := d.Find(g[i].Name); p != nil {
-				g[i].Executions = compare.Executions(p,
-					&warmup.Pair{Executions: make([]warmup.Execution, len(p.Executions))}, dataset.Wall)
+				g[i].Fill(p, &warmup.Pair{Executions: make([]warmup.Execution, len(p.Executions))},
+					dataset.Wall, false)
 			}
 		}
 	}
@@ -161,7 +160,7 @@ func (r Reader) groups(d *dataset.Dataset, cfg *config.Config, pattern *key.Patt
 				k.Records = append(k.Records, filepath.Base(e.Record))
 			}
 			if few {
-				k.Executions = make([]compare.Execution, len(p.Executions))
+				k.Executions = make([]sequential.Execution, len(p.Executions))
 			} else if err := r.fill(k, p, cfg.Stop); err != nil {
 				return nil, err
 			}

@@ -57,15 +57,15 @@ func Recorded(reader experiment.Reader, arg, keys string) ([]sequential.Group, e
 	groups := sequential.GroupsOf(in.Data, doc, true)
 	for _, g := range groups {
 		for i := range g {
-			k := &g[i]
-			for n, e := range k.Executions {
-				seconds, ok := took[execution{k.Name, e.Number}]
+			for n := range g[i].Executions {
+				e := &g[i].Executions[n]
+				seconds, ok := took[execution{g[i].Name, e.Number}]
 				if !ok && doc.Unit == dataset.Seconds {
-					for _, v := range k.Series[n] {
+					for _, v := range e.Series {
 						seconds += v
 					}
 				}
-				k.Seconds = append(k.Seconds, seconds+between)
+				e.Seconds = seconds + between
 			}
 		}
 	}
