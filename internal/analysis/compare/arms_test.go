@@ -106,14 +106,15 @@ func TestBlocksOfArms(t *testing.T) {
 	e := r.Changes[0].Steady
 	must.Be(t, e.BeforeExecutions == 9 && e.AfterExecutions == 9 && e.IncompleteBlocks == 2, e)
 	for i := range d.Pairs {
-		d.Pairs[i].Executions = d.Pairs[i].Executions[:1]
+		d.Pairs[i].Executions = d.Pairs[i].Executions[:2]
 		if d.Pairs[i].Key.Arm == "new" {
-			d.Pairs[i].Executions[0].Number = 2
+			d.Pairs[i].Executions = d.Pairs[i].Executions[:1]
+			d.Pairs[i].Executions[0].Number = 4
 		}
 	}
 	of = analyzed(t, d)
 	before.Doc, before.Data, after.Doc, after.Data = of.Doc, of.Data, of.Doc, of.Data
-	r = mustCompare(t, before, after, Options{Paired: true})
+	r = mustCompare(t, before, after, Options{Paired: true, Splits: 5})
 	c := r.Changes[0]
 	must.Be(t, c.Steady == nil && c.Reason == "0 blocks are complete; measure at least 2, better 10",
 		fmt.Sprint(c.Steady, c.Reason))

@@ -81,12 +81,14 @@ func calibrate(rows []row, f family, o Options) *Calibration {
 }
 
 // unchanged returns the row without its effect. The deviations from the mean of each side are
-// widened as much as subtracting the mean has narrowed them.
+// widened as much as subtracting the mean has narrowed them. Of blocks only complete ones remain.
 func (r row) unchanged(e *estimate, paired bool) row {
-	if !e.ok {
+	switch {
+	case !e.ok && paired:
+		return row{}
+	case !e.ok:
 		return r
-	}
-	if paired {
+	case paired:
 		return r.unchangedBlocks(e)
 	}
 	if groups := r.byMachine(); len(groups) > 1 {
