@@ -397,38 +397,30 @@ func (d *tested) describe(o Options) *Effect {
 	return f
 }
 
-// intervals returns the estimate with its intervals.
+// intervals returns the estimate with its intervals. Those that belong to a test agree with it: if
+// it rejects no change they end there at the latest, because the last tests of the step-down have a
+// larger error than they; that of the equivalence test ends at the margin.
 func (d *tested) intervals(o Options) *Interval {
 	scale := func(v float64) warmup.Real { return warmup.Real(d.steady.unscale(v)) }
-	effect, alone := d.steady.effect(), d.steady.half(o.alpha())
-	low, high := d.interval(o)
-	sameLow, sameHigh := d.sameInterval(o)
-	return &Interval{Estimate: scale(effect), Low: scale(low), High: scale(high),
-		AloneLow: scale(effect - alone), AloneHigh: scale(effect + alone),
-		SameLow: scale(sameLow), SameHigh: scale(sameHigh)}
-}
-
-// interval returns the interval that agrees with the test: if the test rejects no change, it ends
-// there at the latest, because the last tests of the step-down have a larger error than it.
-func (d *tested) interval(o Options) (low, high float64) {
-	effect, half := d.steady.effect(), d.steady.half(d.levels.interval)
-	low, high = effect-half, effect+half
-	switch {
-	case d.corrected > o.alpha():
-	case effect > 0:
-		low = max(low, 0)
-	case effect < 0:
-		high = min(high, 0)
+	effect := d.steady.effect()
+	around := func(level float64) (low, high float64) {
+		half := d.steady.half(level)
+		return effect - half, effect + half
 	}
-	return low, high
-}
-
-// sameInterval is the same of the equivalence test, which ends at the margin.
-func (d *tested) sameInterval(o Options) (low, high float64) {
-	effect, half := d.steady.effect(), d.steady.half(d.levels.same)
-	low, high = effect-half, effect+half
+	aloneLow, aloneHigh := around(o.alpha())
+	low, high := around(d.levels.interval)
+	if d.corrected <= o.alpha() {
+		if effect > 0 {
+			low = max(low, 0)
+		} else {
+			high = min(high, 0)
+		}
+	}
+	sameLow, sameHigh := around(d.levels.same)
 	if margin := d.steady.margin(o.Margin); d.sameCorrected <= o.alpha() {
-		low, high = max(low, -margin), min(high, margin)
+		sameLow, sameHigh = max(sameLow, -margin), min(sameHigh, margin)
 	}
-	return low, high
+	return &Interval{Estimate: scale(effect), Low: scale(low), High: scale(high),
+		AloneLow: scale(aloneLow), AloneHigh: scale(aloneHigh),
+		SameLow: scale(sameLow), SameHigh: scale(sameHigh)}
 }

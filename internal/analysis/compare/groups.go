@@ -308,18 +308,13 @@ func (g *Groups) titles() map[key.Key]string {
 	var first []string
 	for i := range g.rows {
 		k := g.rows[i].one().key()
-		list := []string{k.Benchmark, k.VM, k.Variant, k.Arm}
+		rest := g.By.with(k, "")
 		if g.By == ByVM && !several[k.Benchmark] {
-			list[2] = ""
+			rest.Variant = ""
 		}
-		switch rest := g.By.with(k, ""); {
-		case g.By == ByKey:
+		list := []string{rest.Benchmark, rest.VM, rest.Variant, rest.Arm}
+		if g.By == ByKey {
 			list = []string{k.String(), "", "", ""}
-		default:
-			list[0], list[1], list[3] = rest.Benchmark, rest.VM, rest.Arm
-			if g.By == ByVariant {
-				list[2] = ""
-			}
 		}
 		if first == nil {
 			first = list

@@ -68,8 +68,10 @@ func TestIncompleteBlocks(t *testing.T) {
 	at := func(number int, value float64) reduced {
 		return reduced{Execution: Execution{Number: number, Value: value}}
 	}
-	got := blocks([]reduced{at(1, 5), at(2, 6), at(4, -1), at(5, 9)}, []reduced{at(5, 3), at(2, 4), at(4, 1)})
-	must.Be(t, len(got) == 2 && got[0][0] == 6 && got[0][1] == 4 && got[1][0] == 9 && got[1][1] == 3, got)
+	x, y := inBlocks([]reduced{at(1, 5), at(2, 6), at(4, -1), at(5, 9)},
+		[]reduced{at(5, 3), at(2, 4), at(4, 1)})
+	must.EqualList(t, x, []float64{math.Log(6), math.Log(9)})
+	must.EqualList(t, y, []float64{math.Log(4), math.Log(3)})
 }
 
 // TestOf: two arms and four blocks, computed by hand. The logarithms without the means of the arms
@@ -77,19 +79,17 @@ func TestIncompleteBlocks(t *testing.T) {
 // is 8e-4 / 3 and B is 2 * 5e-4 / 6, so F is 0.625, and the share is 0. With the last two blocks'
 // second arm exchanged, W is 4e-4 / 3 and B is 2 * 12e-4 / 6: F is 3, and the share is 2 / 4.
 func TestLayoutShares(t *testing.T) {
-	block := func(a, b float64) []float64 { return []float64{math.Exp(a / 100), 7 * math.Exp(b/100)} }
-	s, ok := layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, -1), block(-1, 1)})
+	s, ok := layoutShares([]float64{0.02, -0.02, 0.01, -0.01}, []float64{7, 7, 6.99, 7.01})
 	must.Be(t, ok && s.Share == 0 && s.Low == 0 && s.Blocks == 4, s, ok)
-	s, ok = layoutShares([][]float64{block(2, 0), block(-2, 0), block(1, 1), block(-1, -1)})
+	s, ok = layoutShares([]float64{0.02, -0.02, 0.01, -0.01}, []float64{7, 7, 7.01, 6.99})
 	must.Be(t, ok && math.Abs(s.Share-0.5) <= 1e-9 && s.Low <= s.Share && s.High >= s.Share, s, ok)
 }
 
 func TestNothingToEstimate(t *testing.T) {
-	for name, blocks := range map[string][][]float64{
-		"no blocks": nil, "two blocks": {{1, 2}, {2, 1}}, "one arm": {{1}, {2}, {3}, {4}},
-		"no noise": {{1, 2}, {1, 2}, {1, 2}},
+	for name, arms := range map[string][2][]float64{
+		"no blocks": {}, "two blocks": {{1, 2}, {2, 1}}, "no noise": {{1, 1, 1}, {2, 2, 2}},
 	} {
-		s, ok := layoutShares(blocks)
+		s, ok := layoutShares(arms[0], arms[1])
 		must.Be(t, !ok, name, s)
 	}
 }
@@ -104,13 +104,13 @@ func TestLayoutCoverage(t *testing.T) {
 		covered, above := 0, 0
 		sigma := 0.01 * math.Sqrt(truth/(1-truth))
 		for range experiments {
-			var values [][]float64
+			var x, y []float64
 			for b := range blocks {
 				common := sigma*r.NormFloat64() + 0.05*float64(b)/blocks
-				values = append(values, []float64{math.Exp(common + 0.01*r.NormFloat64()),
-					1.03 * math.Exp(common+0.01*r.NormFloat64())})
+				x = append(x, common+0.01*r.NormFloat64())
+				y = append(y, common+0.03+0.01*r.NormFloat64())
 			}
-			s, ok := layoutShares(values)
+			s, ok := layoutShares(x, y)
 			must.Need(t, ok, "no estimate")
 			if s.Low <= truth && truth <= s.High {
 				covered++

@@ -113,30 +113,38 @@ func squaresOf(values []float64) float64 {
 	return variance(values) * float64(len(values)-1)
 }
 
+// components are those of a one-way analysis of variance: the numbers of values and groups, the
+// mean squares between and within groups (NaN with too few values), and the mean size of a group.
+type components struct{ n, k, between, within, size float64 }
+
+func componentsOf(groups [][]float64) components {
+	all := slices.Concat(groups...)
+	v := components{n: float64(len(all)), k: float64(len(groups)), within: math.NaN()}
+	if v.k < 2 || v.n <= v.k {
+		return v
+	}
+	inside, squaredSizes := 0.0, 0.0
+	for _, g := range groups {
+		inside += squaresOf(g)
+		squaredSizes += float64(len(g) * len(g))
+	}
+	v.between, v.within = (squaresOf(all)-inside)/(v.k-1), inside/(v.n-v.k)
+	v.size = (v.n - squaredSizes/v.n) / (v.k - 1)
+	return v
+}
+
 // analysis is a one-way analysis of variance of groups of values. p is at least that of Welch's
 // analysis, which allows a variance for each group, if each has enough values for one, or if the
 // groups are unlike.
 type analysis struct{ p, share float64 }
 
 func analysisOf(groups [][]float64) analysis {
-	var all []float64
-	inside, squaredSizes := 0.0, 0.0
-	for _, g := range groups {
-		all = append(all, g...)
-		inside += squaresOf(g)
-		squaredSizes += float64(len(g) * len(g))
-	}
-	n, k := float64(len(all)), float64(len(groups))
-	if k < 2 || n <= k {
+	v := componentsOf(groups)
+	if !(v.within > 0) { // NaN; 0: rounded values
 		return analysis{math.NaN(), math.NaN()}
 	}
-	between, residual := (squaresOf(all)-inside)/(k-1), inside/(n-k)
-	if residual == 0 {
-		return analysis{math.NaN(), math.NaN()} // rounded values
-	}
-	size := (n - squaredSizes/n) / (k - 1)
-	share := (between - residual) / (between + (size-1)*residual)
-	p := fTail(between/residual, k-1, n-k)
+	share := (v.between - v.within) / (v.between + (v.size-1)*v.within)
+	p := fTail(v.between/v.within, v.k-1, v.n-v.k)
 	const enough = 4 // with fewer, Welch's analysis has hardly any power
 	few := slices.ContainsFunc(groups, func(g []float64) bool { return len(g) < enough })
 	if !few && !slices.ContainsFunc(groups, constant) || unlike(groups) {

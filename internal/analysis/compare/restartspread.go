@@ -12,6 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"krund/internal/analysis/arith"
 	"krund/internal/analysis/dataset"
 	"krund/internal/experiment/results"
 )
@@ -92,54 +93,36 @@ const confidence = 0.95
 // of the executions after each boot, positive. ok is false unless there are at least two boots, and
 // more executions than boots; the model assumes that both variations are normal on the log scale.
 func RestartSpreadOf(boots [][]float64) (s RestartSpread, ok bool) {
+	var groups [][]float64 // logarithms
 	var means []float64
-	total, sum, squares, inverse, within := 0.0, 0.0, 0.0, 0.0, 0.0
+	inverse := 0.0
 	for _, levels := range boots {
 		if len(levels) == 0 {
 			continue
 		}
-		n, mean := float64(len(levels)), 0.0
-		for _, v := range levels {
-			if !(v > 0) || math.IsInf(v, 0) {
+		logs := make([]float64, len(levels))
+		for i, v := range levels {
+			if logs[i] = math.Log(v); !(v > 0) || math.IsInf(v, 0) {
 				return RestartSpread{}, false
 			}
-			mean += math.Log(v) / n
 		}
-		for _, v := range levels {
-			within += (math.Log(v) - mean) * (math.Log(v) - mean)
-		}
-		means = append(means, mean)
-		total, sum, squares, inverse = total+n, sum+n*mean, squares+n*n, inverse+1/n
+		groups, means = append(groups, logs), append(means, arith.MeanOf(logs))
+		inverse += 1 / float64(len(logs))
 	}
-	k := float64(len(means))
-	if k < 2 || total <= k {
+	v := componentsOf(groups)
+	if math.IsNaN(v.within) {
 		return RestartSpread{}, false
 	}
-	between, unweighted, plain := 0.0, 0.0, 0.0
-	for _, m := range means {
-		plain += m / k
-	}
-	i := 0
-	for _, levels := range boots {
-		if len(levels) > 0 {
-			between += float64(len(levels)) * (means[i] - sum/total) * (means[i] - sum/total)
-			unweighted += (means[i] - plain) * (means[i] - plain)
-			i++
-		}
-	}
-	msb, msw := between/(k-1), within/(total-k)
-	size := (total - squares/total) / (k - 1)
-	s = RestartSpread{Boots: len(means), Executions: int(total), Within: math.Sqrt(msw)}
-	variance := max(0, (msb-msw)/size)
-	s.Between = math.Sqrt(variance)
-	if msw == 0 {
+	between := max(0, (v.between-v.within)/v.size)
+	s = RestartSpread{Boots: len(groups), Executions: int(v.n), Between: math.Sqrt(between),
+		Within: math.Sqrt(v.within)}
+	if v.within == 0 {
 		return s, false
 	}
-	s.Share = variance / (variance + msw)
-	harmonic := k / inverse
-	f := harmonic * unweighted / (k - 1) / msw
-	d := distuv.F{D1: k - 1, D2: total - k}
-	s.P = d.Survival(msb / msw)
+	s.Share = between / (between + v.within)
+	s.P = fTail(v.between/v.within, v.k-1, v.n-v.k)
+	harmonic := v.k / inverse
+	f, d := harmonic*variance(means)/v.within, distuv.F{D1: v.k - 1, D2: v.n - v.k}
 	for j, p := range []float64{(1 + confidence) / 2, (1 - confidence) / 2} {
 		ratio := max(0, (f/d.Quantile(p)-1)/harmonic)
 		s.Range[j] = ratio / (1 + ratio)

@@ -98,26 +98,10 @@ func (p Prior) squeeze(variance, freedom float64) (posterior, total float64) {
 // trigamma is the second derivative of the logarithm of the gamma function at x > 0.
 func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
 
-// trigammaInverse solves trigamma(x) = y for y > 0, by Newton's method on 1/trigamma, which is
-// convex (Smyth 2004, appendix).
+// trigammaInverse solves trigamma(x) = y for y > 0. 1/trigamma is convex and approaches x - 1/2 from
+// above (Smyth 2004, appendix), and trigamma(x) > 1/x, which bounds x on both sides.
 func trigammaInverse(y float64) float64 {
-	const large, small, steps, enough = 1e7, 1e-6, 50, 1e-8
-	switch {
-	case y > large:
-		return 1 / math.Sqrt(y)
-	case y < small:
-		return 1 / y
-	}
-	x := 0.5 + 1/y
-	for range steps {
-		tri := trigamma(x)
-		step := tri * (1 - tri/y) / (-2 * mathext.Zeta(3, x)) // the derivative of trigamma
-		x += step
-		if -step/x < enough {
-			break
-		}
-	}
-	return x
+	return bisect(1/y, 0.5+1/y, func(x float64) bool { return trigamma(x) <= y })
 }
 
 // unequalSpreads returns the standard deviation of after relative to before, if an F test at 10 %
