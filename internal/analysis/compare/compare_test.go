@@ -204,33 +204,6 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	}
 }
 
-// TestZeros: nothing is a percentage of 0, however many executions there are.
-func TestZeros(t *testing.T) {
-	zeros := [][]float64{{0, 0, 0}, {0, 0, 0}, {0, 0, 0}}
-	d := &dataset.Dataset{}
-	for i, v := range zeros {
-		d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x"}, execution(i+1, v))
-	}
-	side := analyzed(t, d)
-	c := mustCompare(t, side, side, Options{}).Changes[0]
-	if c.Verdict != CannotTell || c.Help != nil ||
-		c.Reason != "every value is 0 on both sides: no change is a percentage of 0" {
-		t.Errorf("%s: %q, %+v", c.Verdict, c.Reason, c.Help)
-	}
-}
-
-// TestNegative: values below zero are compared by their difference.
-func TestNegative(t *testing.T) {
-	d := func(values ...float64) sample { return sample{before: observations(values...)} }
-	s := d(-3, -2, -1)
-	s.after = observations(7, 8, 9)
-	list, _ := estimates([]sample{s}, false)
-	o := Options{}.withDefaults()
-	tests, _ := test(list, 1, o)
-	e := tests[0].describe(o)
-	must.Be(t, e.Ratio == nil && e.Difference.Estimate == 10 && e.P <= 0.001, e, e.Difference)
-}
-
 func TestCannotTell(t *testing.T) {
 	one := map[string]float64{"a": 0.5, "b": 0.5}
 	r := mustCompare(t, side(t, 1, 1, 0.01, one), side(t, 2, 5, 0.01, map[string]float64{"a": 0.7, "c": 0.5}),

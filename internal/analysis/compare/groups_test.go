@@ -324,15 +324,6 @@ func TestArms(t *testing.T) {
 	}
 }
 
-// TestDrift: unpaired, the drift hides the change.
-func TestDrift(t *testing.T) {
-	of := analyzed(t, armsOf(t, 12, 1.03, 1))
-	before, after := of, of
-	before.Arm, after.Arm = "base", "new"
-	r := mustCompare(t, before, after, Options{})
-	must.Equal(t, r.Counts[CannotTell], 3, r.Counts)
-}
-
 // TestBlocksOfArms: a block counts when both arms have one completed execution in it.
 func TestBlocksOfArms(t *testing.T) {
 	d := armsOf(t, 12, 1.03, 1)
