@@ -11,7 +11,6 @@ import (
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
-	"krund/internal/analysis/outlier"
 )
 
 // Parameters determine the result of an analysis of given data. They are part of its output.
@@ -20,9 +19,10 @@ type Parameters struct {
 	Column string `json:"column"`
 	// Mode is the set of rules: see classify.Mode, steady.Of.
 	Mode classify.Mode `json:"mode"`
-	// Outliers selects the method of outlier detection, Window the length of its window.
-	Outliers outlier.Rule `json:"outliers"`
-	Window   Amount       `json:"window"`
+	// Outliers names the method of outlier detection, which is the study's: see outlier.Find. Window
+	// is the length of its window.
+	Outliers string `json:"outliers"`
+	Window   Amount `json:"window"`
 	// Steady is the number of iterations at the end that must be equivalent.
 	Steady Amount `json:"steady"`
 	// Delta is the smallest relevant difference of means.
@@ -40,11 +40,15 @@ type Parameters struct {
 	Seed       uint64           `json:"seed,string"`
 }
 
+// studyOutliers is the value of Parameters.Outliers.
+const studyOutliers = "study"
+
 // Default returns the default parameters of a mode. Those of classify.Paper are the study's.
 func Default(mode classify.Mode) Parameters {
 	p := Parameters{
 		Column:     dataset.Wall,
 		Mode:       mode,
+		Outliers:   studyOutliers,
 		Window:     Amount{Value: 10, Percent: true},
 		Steady:     Amount{Value: 25, Percent: true},
 		Delta:      classify.PaperDelta,
@@ -79,7 +83,9 @@ func (p *Parameters) Set(name, value string) error {
 	case "delta":
 		p.Delta, err = classify.ParseDelta(value)
 	case "outliers":
-		p.Outliers, err = outlier.ParseRule(value)
+		if value != studyOutliers {
+			err = fmt.Errorf("unknown outlier rule %q; the rule is %s", value, studyOutliers)
+		}
 	case "window":
 		p.Window, err = ParseAmount(value)
 	case "penalty":
@@ -95,7 +101,7 @@ func (p *Parameters) Set(name, value string) error {
 	case "seed":
 		p.Seed, err = strconv.ParseUint(value, 10, 64)
 	default:
-		err = fmt.Errorf("%w: the rules are outliers, window, penalty, cost, raw-deltas, resamples and seed",
+		err = fmt.Errorf("%w: the rules are window, penalty, cost, raw-deltas, resamples and seed",
 			ErrParameters)
 	}
 	return err
@@ -111,6 +117,9 @@ func (p Parameters) check() error {
 	switch {
 	case p.Column == "":
 		return fmt.Errorf("no column is named: %w", ErrParameters)
+	case p.Outliers != "" && p.Outliers != studyOutliers:
+		return fmt.Errorf("the outlier rule %q is of a former version: %w; analyze the data again", p.Outliers,
+			ErrParameters)
 	case !(p.Window.Value > 0) || !(p.Steady.Value > 0):
 		return fmt.Errorf("window %v, steady %v: %w", p.Window, p.Steady, ErrParameters)
 	case p.Resamples < 1 || p.Resamples > mostResamples || !(p.Confidence > 0 && p.Confidence < 1):
