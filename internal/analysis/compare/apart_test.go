@@ -175,8 +175,7 @@ func TestInstrumentedArms(t *testing.T) {
 	}{{nil, CannotTell}, {[]string{"base"}, Worse}} {
 		d.Arms = []dataset.Arm{{Name: "base"}, {Name: "new", CostOf: c.costOf}}
 		of := analyzed(t, d)
-		base, other := of, of
-		base.Arm, other.Arm = "base", "new"
+		base, other := armOf(of, "base"), armOf(of, "new")
 		r := mustCompare(t, base, other, Options{Paired: true})
 		must.Equal(t, r.Counts[c.want], 3, "cost of", c.costOf, r.Counts, r.Changes[0].Reason)
 		warned := len(r.Warnings) == 1 && r.Warnings[0].Code == "instrument_cost"

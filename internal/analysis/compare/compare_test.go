@@ -21,6 +21,21 @@ func execution(number int, values []float64) dataset.Execution {
 		{Name: dataset.Wall, Unit: dataset.Seconds, Core: dataset.NoCore, Reals: values}}}
 }
 
+// steadily are n iterations that vary by 0.1 % around a level.
+func steadily(r *rand.Rand, n int, level float64) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = level * (1 + 0.001*r.NormFloat64())
+	}
+	return values
+}
+
+// armOf is an arm of an experiment.
+func armOf(s Side, name string) Side {
+	s.Arm = name
+	return s
+}
+
 // side makes an experiment of one benchmark per level: executions of 300 iterations that differ by
 // between from each other, and by 1% within. Negative levels have no steady state.
 func side(t *testing.T, seed uint64, executions int, between float64, levels map[string]float64) Side {

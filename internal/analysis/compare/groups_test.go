@@ -24,11 +24,7 @@ func levelled(t *testing.T, levels map[string]float64, order ...string) Side {
 		k := must.Get(key.Parse(name))(t)
 		for n := range 8 {
 			level := levels[name] * math.Exp(0.02*float64(n)+0.002*r.NormFloat64())
-			values := make([]float64, 60)
-			for i := range values {
-				values[i] = level * (1 + 0.001*r.NormFloat64())
-			}
-			d.Add(k, execution(n+1, values))
+			d.Add(k, execution(n+1, steadily(r, 60, level)))
 		}
 	}
 	s := analyzed(t, d)
@@ -275,12 +271,9 @@ func armsOf(t *testing.T, blocks int, changed, null float64) *dataset.Dataset {
 		for b := range blocks {
 			drift := math.Exp(0.02 * float64(b))
 			for i, arm := range []string{"base", "new", "null"} {
-				values := make([]float64, 100)
 				level := drift * [...]float64{1, changed, null}[i] * (1 + 0.002*r.NormFloat64())
-				for i := range values {
-					values[i] = level * (1 + 0.001*r.NormFloat64())
-				}
-				d.Add(key.Key{Benchmark: benchmark, VM: "v", Variant: "x", Arm: arm}, execution(b+1, values))
+				d.Add(key.Key{Benchmark: benchmark, VM: "v", Variant: "x", Arm: arm},
+					execution(b+1, steadily(r, 100, level)))
 			}
 		}
 	}
@@ -305,9 +298,8 @@ func TestArms(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			of := analyzed(t, armsOf(t, 12, c.changed, c.null))
-			side := func(arm string) Side { return Side{Doc: of.Doc, Data: of.Data, Arm: arm} }
-			null := side("null")
-			r := mustCompare(t, side("base"), side("new"), Options{Paired: true, Null: &null, Splits: 200})
+			null := armOf(of, "null")
+			r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: true, Null: &null, Splits: 200})
 			must.Need(t, len(r.Changes) == 3 && r.Counts[c.want] == 3 && r.Before.Arm == "base", r.Counts,
 				r.Changes[0])
 			n := r.NullArm
@@ -342,9 +334,7 @@ func TestBlocksOfArms(t *testing.T) {
 		}
 	}
 	of := analyzed(t, d)
-	before, after := of, of
-	before.Arm, after.Arm = "base", "new"
-	r := mustCompare(t, before, after, Options{Paired: true})
+	r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: true})
 	// block 3 has no value at all, 5 and 12 have one
 	e := r.Changes[0].Steady
 	must.Be(t, e.BeforeExecutions == 9 && e.AfterExecutions == 9 && e.IncompleteBlocks == 2, e)
@@ -356,8 +346,7 @@ func TestBlocksOfArms(t *testing.T) {
 		}
 	}
 	of = analyzed(t, d)
-	before.Doc, before.Data, after.Doc, after.Data = of.Doc, of.Data, of.Doc, of.Data
-	r = mustCompare(t, before, after, Options{Paired: true, Splits: 5})
+	r = mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: true, Splits: 5})
 	c := r.Changes[0]
 	must.Be(t, c.Steady == nil && c.Reason == "0 blocks are complete; measure at least 2, better 10",
 		fmt.Sprint(c.Steady, c.Reason))
@@ -378,9 +367,8 @@ func TestNeeds(t *testing.T) {
 // one below the margin never.
 func TestInject(t *testing.T) {
 	of := analyzed(t, armsOf(t, 12, 1.03, 1))
-	side := func(arm string) Side { return Side{Doc: of.Doc, Data: of.Data, Arm: arm} }
 	for size, want := range map[float64]float64{0.03: 1, 0.005: 0} {
-		r := mustCompare(t, side("base"), side("new"), Options{Paired: true, Splits: 50, Inject: size})
+		r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: true, Splits: 50, Inject: size})
 		must.Be(t, r.Calibration == nil && r.Injected.Tables == 50 && r.Injected.Rate == want, size,
 			r.Injected)
 	}

@@ -21,11 +21,8 @@ func arms(t *testing.T, info dataset.Info, sigma float64) *dataset.Dataset {
 		common := 1 + sigma*r.NormFloat64()
 		for _, arm := range []string{"base", "new", "null"} {
 			level := common * (1 + 0.002*r.NormFloat64())
-			values := make([]float64, 100)
-			for i := range values {
-				values[i] = level * (1 + 0.001*r.NormFloat64())
-			}
-			d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x", Arm: arm}, execution(block+1, values))
+			d.Add(key.Key{Benchmark: "b", VM: "v", Variant: "x", Arm: arm},
+				execution(block+1, steadily(r, 100, level)))
 		}
 	}
 	return d
@@ -43,9 +40,8 @@ func TestLayout(t *testing.T) {
 	random := dataset.Info{Layout: dataset.LayoutRandom, Blocked: true}
 	compared := func(info dataset.Info, sigma float64, paired bool) *Result {
 		s := analyzed(t, arms(t, info, sigma))
-		before, after, null := s, s, s
-		before.Arm, after.Arm, null.Arm = "base", "new", "null"
-		return mustCompare(t, before, after, Options{Paired: paired, Null: &null})
+		null := armOf(s, "null")
+		return mustCompare(t, armOf(s, "base"), armOf(s, "new"), Options{Paired: paired, Null: &null})
 	}
 	// 1 % of layout and 0.2 % of noise: a share of 0.96
 	large := compared(random, 0.01, true).Changes[0].Layout

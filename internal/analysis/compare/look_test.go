@@ -42,8 +42,7 @@ func TestStages(t *testing.T) {
 				}
 			}
 			of := analyzed(t, data)
-			side := func(arm string) Side { return Side{Doc: of.Doc, Data: of.Data, Arm: arm} }
-			r := mustCompare(t, side("base"), side("new"), Options{Paired: test.paired})
+			r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: test.paired})
 			must.Be(t, math.Abs(r.Confidence-test.confidence) < 1e-12, "confidence", r.Confidence)
 			said := ""
 			for _, w := range r.Warnings {
@@ -135,11 +134,7 @@ func TestAnAddedVM(t *testing.T) {
 				for stage, n := range stages {
 					for range n {
 						number++
-						values := make([]float64, 60)
-						for i := range values {
-							values[i] = (1 + 0.001*r.NormFloat64()) * (1 + 0.8*float64(min(stage, 1)))
-						}
-						e := execution(number, values)
+						e := execution(number, steadily(r, 60, 1+0.8*float64(min(stage, 1))))
 						e.Stage = stage
 						d.Add(key.Key{Benchmark: "b", VM: vm, Variant: "v"}, e)
 					}

@@ -78,11 +78,7 @@ func onMachines(t *testing.T, only bool) Side {
 				if arm == 1 && benchmark == "a" && (!only || machine == 2) {
 					level *= 1.02
 				}
-				values := make([]float64, 100)
-				for i := range values {
-					values[i] = level * (1 + 0.001*r.NormFloat64())
-				}
-				e := execution(block+1, values)
+				e := execution(block+1, steadily(r, 100, level))
 				e.Machine = string(rune('x' + machine))
 				d.Add(key.Key{Benchmark: benchmark, VM: "v", Variant: "x", Arm: name}, e)
 			}
@@ -93,10 +89,8 @@ func onMachines(t *testing.T, only bool) Side {
 
 func TestMachines(t *testing.T) {
 	of := onMachines(t, false)
-	before, after := of, of
-	before.Arm, after.Arm = "base", "new"
 	for _, paired := range []bool{true, false} {
-		r := mustCompare(t, before, after, Options{Paired: paired, Splits: 200})
+		r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: paired, Splits: 200})
 		must.Be(t, r.Counts[Worse] == 1 && r.Counts[Same] == 2 && r.Changes[0].Verdict == Worse, "paired",
 			paired, r.Counts)
 		m := r.Changes[1].Machines
@@ -109,9 +103,8 @@ func TestMachines(t *testing.T) {
 		must.Be(t, r.Calibration.Low <= 0.05, "paired", paired, r.Calibration)
 	}
 	of = onMachines(t, true)
-	before.Doc, before.Data, after.Doc, after.Data = of.Doc, of.Data, of.Doc, of.Data
 	for _, paired := range []bool{true, false} {
-		r := mustCompare(t, before, after, Options{Paired: paired})
+		r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: paired})
 		must.Be(t, hasWarning(r, "machine_changes") && strings.Contains(r.Warnings[1].Text, "a:v:x)"),
 			"paired", paired, r.Warnings)
 	}

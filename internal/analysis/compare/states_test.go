@@ -63,14 +63,13 @@ func TestTwoStates(t *testing.T) {
 					fixed(d, k, times(arm, states)...)
 				}
 			}
-			before := analyzed(t, d)
-			after, null := before, before
-			before.Arm, after.Arm, null.Arm = "before", "after", "null"
+			of := analyzed(t, d)
+			null := armOf(of, "null")
 			o := Options{Paired: c.paired}
 			if c.null != "" {
 				o.Null = &null
 			}
-			got := mustCompare(t, before, after, o).Changes[0]
+			got := mustCompare(t, armOf(of, "before"), armOf(of, "after"), o).Changes[0]
 			text := warningOf(got, "two_states")
 			must.Be(t, got.Verdict == c.want && strings.Contains(text, c.text), got.Verdict, got.Reason, text)
 			must.Be(t, c.text != "" || c.want == CannotTell || got.States == nil, text)
