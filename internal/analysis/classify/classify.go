@@ -234,19 +234,27 @@ type Counts struct {
 	NoSteadyState int `json:"no_steady_state"`
 }
 
+// of is the count of one class; nil for anything else.
+func (c *Counts) of(class Class) *int {
+	switch class {
+	case Flat:
+		return &c.Flat
+	case Warmup:
+		return &c.Warmup
+	case Slowdown:
+		return &c.Slowdown
+	case NoSteadyState:
+		return &c.NoSteadyState
+	}
+	return nil
+}
+
 // Count counts the classes and ignores anything else.
 func Count(classes []Class) Counts {
 	var c Counts
 	for _, class := range classes {
-		switch class {
-		case Flat:
-			c.Flat++
-		case Warmup:
-			c.Warmup++
-		case Slowdown:
-			c.Slowdown++
-		case NoSteadyState:
-			c.NoSteadyState++
+		if n := c.of(class); n != nil {
+			*n++
 		}
 	}
 	return c
@@ -254,15 +262,8 @@ func Count(classes []Class) Counts {
 
 // Of returns the count of one class.
 func (c Counts) Of(class Class) int {
-	switch class {
-	case Flat:
-		return c.Flat
-	case Warmup:
-		return c.Warmup
-	case Slowdown:
-		return c.Slowdown
-	case NoSteadyState:
-		return c.NoSteadyState
+	if n := c.of(class); n != nil {
+		return *n
 	}
 	return 0
 }
@@ -290,19 +291,6 @@ func (c Counts) Class() PairClass {
 // Symbol is the study's sign for a pair's class in plain text: "-" flat, "\" warmup, "/" slowdown,
 // "~" no steady state, "=" and "x" inconsistent.
 func (p PairClass) Symbol() string {
-	switch p {
-	case PairClass(Flat):
-		return "-"
-	case PairClass(Warmup):
-		return `\`
-	case PairClass(Slowdown):
-		return "/"
-	case PairClass(NoSteadyState):
-		return "~"
-	case GoodInconsistent:
-		return "="
-	case BadInconsistent:
-		return "x"
-	}
-	return ""
+	return map[PairClass]string{PairClass(Flat): "-", PairClass(Warmup): `\`, PairClass(Slowdown): "/",
+		PairClass(NoSteadyState): "~", GoodInconsistent: "=", BadInconsistent: "x"}[p]
 }

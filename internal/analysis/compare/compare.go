@@ -103,7 +103,6 @@ func Of(before, after Side, o Options) (*Result, error) {
 	r.SteadyShare, r.Level = f.share, 1-f.interval
 	r.describe(rows, f, o)
 	r.judge(f, r.null(before, o), o)
-	r.states(f, o)
 	r.spreads(f, o)
 	r.layout(before, after, o)
 	r.machines(rows, f, o)
@@ -128,12 +127,11 @@ func Of(before, after Side, o Options) (*Result, error) {
 // programs warns of the sides that have keys that were measured with different programs. Arms of an
 // experiment share the warning.
 func (r *Result) programs() {
-	for _, p := range []struct{ side, text string }{{"before", r.Before.Programs},
-		{"after", r.After.Programs}} {
-		if p.text != "" && (p.side == "before" || p.text != r.Before.Programs) {
-			r.Warnings = append(r.Warnings, warmup.Warning{Code: warmup.WarnPrograms,
-				Text: p.side + ": " + p.text})
-		}
+	if text := r.Before.Programs; text != "" {
+		r.warn(warmup.WarnPrograms, "before: %s", text)
+	}
+	if text := r.After.Programs; text != "" && text != r.Before.Programs {
+		r.warn(warmup.WarnPrograms, "after: %s", text)
 	}
 }
 

@@ -1,7 +1,7 @@
 package compare
 
 import (
-	"maps"
+	"cmp"
 	"math"
 	"slices"
 
@@ -31,6 +31,7 @@ type estimate struct {
 	freedom       float64
 	own           float64 // degrees of freedom of the key's own variance
 	factor        float64 // variance of the effect / variance
+	least         float64 // variance that the rounding of the values makes
 	// sides are the variances of the two sides, if they can be compared.
 	sides [2]float64
 }
@@ -109,7 +110,7 @@ func estimates(samples []sample, paired bool) ([]estimate, Prior) {
 	}
 	for i := range list {
 		e := &list[i]
-		e.variance = max(e.variance, e.rounding(samples[i], paired))
+		e.variance = max(e.variance, e.least)
 		if !paired {
 			e.skewedAtLeast(e.scaled(samples[i].before), e.scaled(samples[i].after))
 		}
@@ -167,8 +168,10 @@ func estimateOf(s sample, paired bool) estimate {
 		d := differences(x, y)
 		e.after = e.before + arith.MeanOf(d)
 		e.variance, e.freedom, e.factor = variance(d), float64(len(d)-1), 1/float64(len(d))
+		e.least = Rounding(append(d, 0))
 		return e
 	}
+	e.least = Rounding(slices.Concat(x, y))
 	if len(s.machines()) > 1 && e.within(s) {
 		return e
 	}
@@ -177,8 +180,7 @@ func estimateOf(s sample, paired bool) estimate {
 	e.freedom, e.factor = n+m-2, 1/n+1/m
 	e.variance = ((n-1)*v + (m-1)*w) / e.freedom
 	if v+w > 0 {
-		least := e.rounding(s, false) // of a side that does not vary at all
-		v, w = max(v, least), max(w, least)
+		v, w = max(v, e.least), max(w, e.least) // of a side that does not vary at all
 		e.sides = [2]float64{v, w}
 		if unequal(v, w, n, m) {
 			e.welch(v, w, n-1, m-1)
@@ -280,17 +282,6 @@ func squeezeSides(list []estimate) {
 	}
 }
 
-// rounding is Rounding of the values of the test.
-func (e *estimate) rounding(s sample, paired bool) float64 {
-	switch {
-	case !e.ok:
-		return 0
-	case paired:
-		return Rounding(append(e.differences(s), 0))
-	}
-	return Rounding(append(e.scaled(s.before), e.scaled(s.after)...))
-}
-
 // Rounding is the smallest variance that values can have which are rounded to multiples of q:
 // q²/12, where q is the smallest difference between two different values. It matters for values
 // that are all, or nearly all, equal: three times 10 and three times 11 ticks of a clock are no
@@ -326,21 +317,27 @@ func (e *estimate) scaled(list []Observation) []float64 {
 // complete returns the blocks that have one value on each side, in order, and the number of the
 // others.
 func complete(s sample) (c sample, incomplete int) {
-	type side struct{ values, last int } // last: the index of one
-	blocks := make(map[int][2]side, len(s.before))
-	for k, list := range [][]Observation{s.before, s.after} {
+	type value struct{ block, side, at int }
+	var values []value
+	for side, list := range [][]Observation{s.before, s.after} {
 		for i, o := range list {
-			b := blocks[o.Block]
-			b[k] = side{b[k].values + 1, i}
-			blocks[o.Block] = b
+			values = append(values, value{o.Block, side, i})
 		}
 	}
-	for _, number := range slices.Sorted(maps.Keys(blocks)) {
-		if b := blocks[number]; b[0].values == 1 && b[1].values == 1 {
-			c.before, c.after = append(c.before, s.before[b[0].last]), append(c.after, s.after[b[1].last])
+	slices.SortFunc(values, func(a, b value) int { return cmp.Or(a.block-b.block, a.side-b.side) })
+	for len(values) > 0 {
+		n := 1
+		for n < len(values) && values[n].block == values[0].block {
+			n++
 		}
+		if x, y := values[0], values[n-1]; n == 2 && x.side != y.side {
+			c.before, c.after = append(c.before, s.before[x.at]), append(c.after, s.after[y.at])
+		} else {
+			incomplete++
+		}
+		values = values[n:]
 	}
-	return c, len(blocks) - len(c.before)
+	return c, incomplete
 }
 
 // differences returns those within complete blocks, in the scale of the test.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,8 @@ func (r *Result) judge(f family, noise map[*Change]float64, o Options) {
 		case c.Verdict == Changed:
 			c.Reason = "other classes than before, neither better nor worse"
 		}
+		c.ofStates(d, r.Unit, o)
+		c.ofSpreads(d, o)
 	}
 }
 
@@ -141,21 +144,12 @@ const MostExecutions = 10_000
 // which a verdict at the level has the published power: that there is a change, if the true one is
 // effect, or if that is below the margin, that it is. It is 0 if most are not enough.
 func (n Need) executions(effect, level float64, from, most int) int {
-	low, high := max(from, 2)-1, max(from, 2)
-	for !n.enough(effect, level, high) {
-		if high >= most {
-			return 0
-		}
-		low, high = high, min(2*high, most)
+	from = max(from, 2)
+	found := from + sort.Search(most-from+1, func(i int) bool { return n.enough(effect, level, from+i) })
+	if found > most {
+		return 0
 	}
-	for low+1 < high {
-		if mid := (low + high) / 2; n.enough(effect, level, mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return high
+	return found
 }
 
 func (n Need) enough(effect, level float64, executions int) bool {

@@ -224,18 +224,15 @@ func signTest(up, down int) float64 {
 	return min(1, 2*tail)
 }
 
-// states reports the keys whose executions have two states.
-func (r *Result) states(f family, o Options) {
-	for i, c := range r.both() {
-		d := &f.rows[i]
-		if c.States = d.states; c.States == nil {
-			continue
-		}
-		text := c.States.text(&d.steady, r.Unit, o)
-		c.Warnings = append(c.Warnings, warmup.Warning{Code: "two_states", Text: text})
-		if c.Verdict == CannotTell && c.States.Raised && d.corrected > o.alpha() {
-			c.Reason, c.Help = text, nil
-		}
+// ofStates reports that the executions have two states.
+func (c *Change) ofStates(d *decided, unit string, o Options) {
+	if c.States = d.states; c.States == nil {
+		return
+	}
+	text := c.States.text(&d.steady, unit, o)
+	c.warn("two_states", "%s", text)
+	if c.Verdict == CannotTell && c.States.Raised && d.corrected > o.alpha() {
+		c.Reason, c.Help = text, nil
 	}
 }
 

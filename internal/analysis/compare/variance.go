@@ -98,10 +98,19 @@ func (p Prior) squeeze(variance, freedom float64) (posterior, total float64) {
 // trigamma is the second derivative of the logarithm of the gamma function at x > 0.
 func trigamma(x float64) float64 { return mathext.Zeta(2, x) }
 
-// trigammaInverse solves trigamma(x) = y for y > 0. 1/trigamma is convex and approaches x - 1/2 from
-// above (Smyth 2004, appendix), and trigamma(x) > 1/x, which bounds x on both sides.
+// trigammaInverse solves trigamma(x) = y for y > 0, by Newton's method on 1/trigamma, which is
+// convex (Smyth 2004, appendix).
 func trigammaInverse(y float64) float64 {
-	return bisect(1/y, 0.5+1/y, func(x float64) bool { return trigamma(x) <= y })
+	const steps, enough = 50, 1e-8
+	x := 0.5 + 1/y
+	for range steps {
+		tri := trigamma(x)
+		step := tri * (1 - tri/y) / (-2 * mathext.Zeta(3, x)) // the derivative of trigamma
+		if x += step; -step/x < enough {
+			break
+		}
+	}
+	return x
 }
 
 // unequalSpreads returns the standard deviation of after relative to before, if an F test at 10 %
@@ -133,27 +142,25 @@ func (f family) differ() bool {
 	return differ(list)
 }
 
-// spreads puts a remark beside the changes that an unequal spread of the sides may have made.
+// spreads puts a remark beside a table that an unequal spread of the sides may have changed.
 func (r *Result) spreads(f family, o Options) {
 	if f.differ() {
 		r.warn("unequal_spread", "unequal spread: over all keys, the executions of one side vary more than "+
 			"those of the other; with few of them, and if they are skewed, a false verdict is more "+
 			"probable than %s; measure both sides in blocks", Percent(o.alpha()))
 	}
-	for i, c := range r.both() {
-		d := &f.rows[i]
-		if v := d.change(0, o); v != Better && v != Worse {
-			continue
-		}
-		times, more, less := d.steady.unequalSpreads(), "after", "before"
-		if times == 0 {
-			continue
-		}
-		if times < 1 {
-			times, more, less = 1/times, less, more
-		}
-		c.warn("unequal_spread", "unequal spread: the executions %s vary %.2g times as much as those %s; "+
-			"with few of them, and if they are skewed, a false verdict is more probable than %s; measure "+
-			"both sides in blocks", more, times, less, Percent(o.alpha()))
+}
+
+// ofSpreads does it for a change.
+func (c *Change) ofSpreads(d *decided, o Options) {
+	times, more, less := d.steady.unequalSpreads(), "after", "before"
+	if v := d.change(0, o); times == 0 || v != Better && v != Worse {
+		return
 	}
+	if times < 1 {
+		times, more, less = 1/times, less, more
+	}
+	c.warn("unequal_spread", "unequal spread: the executions %s vary %.2g times as much as those %s; "+
+		"with few of them, and if they are skewed, a false verdict is more probable than %s; measure "+
+		"both sides in blocks", more, times, less, Percent(o.alpha()))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -227,22 +228,13 @@ func (v Variation) twoStages(width float64) float64 {
 // unitsFor returns the smallest number of units whose interval has at most the half width: t² s²/n,
 // times a factor that depends on n; 0 if it is more than compare.MostExecutions.
 func unitsFor(width, sd float64, factor func(n float64) float64) float64 {
-	enough := func(n float64) bool {
+	const fewest, most = 2, compare.MostExecutions
+	found := fewest + sort.Search(most-fewest+1, func(i int) bool {
+		n := float64(fewest + i)
 		return square(tQuantile(n-1)*sd)*factor(n)/n <= square(width)
+	})
+	if found > most {
+		return 0
 	}
-	low, high := 1.0, 2.0
-	for !enough(high) {
-		if high >= compare.MostExecutions {
-			return 0
-		}
-		low, high = high, min(2*high, compare.MostExecutions)
-	}
-	for low+1 < high {
-		if mid := math.Floor((low + high) / 2); enough(mid) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return high
+	return float64(found)
 }
