@@ -50,21 +50,19 @@ func (r *Result) look(rows []row, o Options) Options {
 // looks returns of how many stages the executions are that are compared, with blocks those of
 // blocks that have both sides.
 func (r row) looks(paired bool) int {
-	before, after, both := map[int]bool{}, map[int]bool{}, map[int]bool{}
-	blocks := map[int]bool{}
+	if !paired {
+		return max(len(perStage(r.before)), len(perStage(r.after)))
+	}
+	blocks, stages := map[int]bool{}, map[int]bool{}
 	for _, e := range r.before {
-		before[e.Stage], blocks[e.Block()] = true, true
+		blocks[e.Block()] = true
 	}
 	for _, e := range r.after {
-		after[e.Stage] = true
 		if blocks[e.Block()] {
-			both[e.Stage] = true
+			stages[e.Stage] = true
 		}
 	}
-	if paired {
-		return len(both)
-	}
-	return max(len(before), len(after))
+	return len(stages)
 }
 
 // together returns the executions of one experiment that were measured in turns: those of the
