@@ -102,12 +102,12 @@ func TestAdvice(t *testing.T) {
 					if f.rows[i].change(0, o) != CannotTell {
 						continue
 					}
-					_, h := e.advice(f.level, o)
+					_, h := e.advice(f.test, o)
 					if h == nil {
 						none++
 						continue
 					}
-					reached := powerOf(math.Abs(e.effect()), c.sds[i], f.level, h.Executions, margin) >= Power
+					reached := powerOf(math.Abs(e.effect()), c.sds[i], f.test, h.Executions, margin) >= Power
 					advised.add(reached)
 					quieter := 0
 					for _, sd := range c.sds {
@@ -159,7 +159,7 @@ func TestAdviceError(t *testing.T) {
 					if f.rows[i].change(0, o) != CannotTell {
 						continue
 					}
-					if _, h := f.rows[i].steady.advice(f.level, o); h != nil {
+					if _, h := f.rows[i].steady.advice(f.test, o); h != nil {
 						more := row{p.side(random, i, h.Executions, 0), p.side(random, i, h.Executions, 0)}
 						fresh = append(fresh, more)
 						rows[i] = row{slices.Concat(rows[i].before, more.before),

@@ -148,7 +148,7 @@ func TestDegenerateData(t *testing.T) {
 				problem = d.contradiction(v, o)
 			}
 			if v == CannotTell && problem == "" {
-				reason, _ := d.cannotTell(&Change{Steady: cmp.Or(d.describe(o), &Effect{})}, f.level, 0, o)
+				reason, _ := d.cannotTell(&Change{Steady: cmp.Or(d.describe(o), &Effect{})}, 0, o)
 				if reason == "" || strings.Contains(reason, "NaN") || strings.Contains(reason, "Inf") {
 					problem = "the reason is " + reason
 				}

@@ -19,7 +19,7 @@ func (r *Result) judge(f family, noise map[*Change]float64, o Options) {
 		c.Verdict = combine(steady, d.class)
 		switch {
 		case c.Verdict == CannotTell:
-			c.Reason, c.Help = d.cannotTell(c, f.level, noise[c], o)
+			c.Reason, c.Help = d.cannotTell(c, noise[c], o)
 		case c.Verdict == Changed && steady != CannotTell && steady != Same:
 			c.Reason = fmt.Sprintf("the steady state is %s, the classes are %s", steady, d.class.Verdict)
 		case c.Verdict == Changed:
@@ -31,7 +31,7 @@ func (r *Result) judge(f family, noise map[*Change]float64, o Options) {
 }
 
 // cannotTell explains why there is no verdict, and what would help.
-func (d *decided) cannotTell(c *Change, level, noise float64, o Options) (string, *Help) {
+func (d *decided) cannotTell(c *Change, noise float64, o Options) (string, *Help) {
 	e := &d.steady
 	const better = 10
 	switch {
@@ -52,7 +52,7 @@ func (d *decided) cannotTell(c *Change, level, noise float64, o Options) (string
 	if d.corrected <= o.alpha() {
 		reason = "the change is significant, but below the margin of " + Percent(o.Margin)
 	}
-	text, h := e.advice(level, o)
+	text, h := e.advice(d.levels.test, o)
 	return reason + "; " + text, h
 }
 

@@ -48,8 +48,7 @@ type family struct {
 	prior         Prior
 	steady, class int     // tests
 	share         float64 // of alpha, for the tests of the steady state
-	level         float64 // see levels.test
-	interval      float64 // see levels.interval
+	levels
 }
 
 // decide tests the steady state and the classes of all rows. paired: by block.
@@ -76,8 +75,8 @@ func decide(rows []row, paired bool, o Options) family {
 		f.share = 1
 	}
 	o.Correction.adjust(deciding, 1-steadyShare)
-	tests, levels := test(list, f.share, o)
-	f.level, f.interval = levels.test, levels.interval
+	var tests []tested
+	tests, f.levels = test(list, f.share, o)
 	for i := range tests {
 		f.rows[i].tested, f.rows[i].states = tests[i], states[i]
 		f.steady += arith.One(tests[i].steady.ok)
