@@ -99,8 +99,8 @@ func TestSplit(t *testing.T) {
 				zero++
 			}
 		}
-		t.Logf("boot share %v: %.3f of the best variance; estimated as 0 in %.2f", share, sum/float64(simulated),
-			zero/float64(simulated))
+		t.Logf("boot share %v: %.3f of the best variance; estimated as 0 in %.2f", share,
+			sum/float64(simulated), zero/float64(simulated))
 		must.Be(t, sum/float64(simulated) <= 1.3, share, sum/float64(simulated))
 	}
 }

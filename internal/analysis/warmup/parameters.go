@@ -19,8 +19,8 @@ type Parameters struct {
 	Column string `json:"column"`
 	// Mode is the set of rules: see classify.Mode, steady.Of.
 	Mode classify.Mode `json:"mode"`
-	// Outliers names the method of outlier detection, which is the study's: see outlier.Find. Window
-	// is the length of its window.
+	// Outliers names the method of outlier detection, the study's: see outlier.Find. Window is the
+	// length of its window.
 	Outliers string `json:"outliers"`
 	Window   Amount `json:"window"`
 	// Steady is the number of iterations at the end that must be equivalent.
@@ -118,8 +118,8 @@ func (p Parameters) check() error {
 	case p.Column == "":
 		return fmt.Errorf("no column is named: %w", ErrParameters)
 	case p.Outliers != "" && p.Outliers != studyOutliers:
-		return fmt.Errorf("the outlier rule %q is of a former version: %w; analyze the data again", p.Outliers,
-			ErrParameters)
+		return fmt.Errorf("the outlier rule %q is of a former version: %w; analyze the data again",
+			p.Outliers, ErrParameters)
 	case !(p.Window.Value > 0) || !(p.Steady.Value > 0):
 		return fmt.Errorf("window %v, steady %v: %w", p.Window, p.Steady, ErrParameters)
 	case p.Resamples < 1 || p.Resamples > mostResamples || !(p.Confidence > 0 && p.Confidence < 1):
