@@ -299,7 +299,8 @@ func TestArms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			of := analyzed(t, armsOf(t, 12, c.changed, c.null))
 			null := armOf(of, "null")
-			r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: true, Null: &null, Splits: 200})
+			r := mustCompare(t, armOf(of, "base"), armOf(of, "new"),
+				Options{Paired: true, Null: &null, Splits: 200})
 			must.Need(t, len(r.Changes) == 3 && r.Counts[c.want] == 3 && r.Before.Arm == "base", r.Counts,
 				r.Changes[0])
 			n := r.NullArm
@@ -368,7 +369,8 @@ func TestNeeds(t *testing.T) {
 func TestInject(t *testing.T) {
 	of := analyzed(t, armsOf(t, 12, 1.03, 1))
 	for size, want := range map[float64]float64{0.03: 1, 0.005: 0} {
-		r := mustCompare(t, armOf(of, "base"), armOf(of, "new"), Options{Paired: true, Splits: 50, Inject: size})
+		r := mustCompare(t, armOf(of, "base"), armOf(of, "new"),
+			Options{Paired: true, Splits: 50, Inject: size})
 		must.Be(t, r.Calibration == nil && r.Injected.Tables == 50 && r.Injected.Rate == want, size,
 			r.Injected)
 	}

@@ -267,7 +267,9 @@ func (r *Result) machines(rows []row, f family, o Options) {
 			len(levels), Percent(float64(worst.Machines.Spread)), worst.Key,
 			Percent(float64(worst.Machines.Share)))
 	}
-	change := slices.DeleteFunc(shared, func(c *Change) bool { return c.Machines.ChangeCorrected > o.alpha() })
+	change := slices.DeleteFunc(shared, func(c *Change) bool {
+		return c.Machines.ChangeCorrected > o.alpha()
+	})
 	if len(change) > 0 {
 		names := change[0].Key
 		if more := len(change) - 1; more > 0 {
