@@ -208,17 +208,17 @@ type LayoutShare struct {
 
 // layoutShares estimates the share from the logarithms of the values of two arms in each block, in
 // the order in which the blocks were run. With random layouts, both arms of a block have the same
-// layout, and each block has another one: what they have in common, and neighboring blocks have not,
-// is the effect of the layout. ok is false for fewer than three blocks, and if the arms of each
-// block differ by the same factor, so that there is nothing to divide.
+// layout, and each block has another one: what they have in common, and neighboring blocks have
+// not, is the effect of the layout. ok is false for fewer than three blocks, and if the arms of
+// each block differ by the same factor, so that there is nothing to divide.
 //
 // The estimate is an intraclass correlation (Shrout and Fleiss, Psychological Bulletin 86, 1979,
 // ICC(1) with the means of the arms removed): with the mean squares B of the blocks and W within
 // them, (F-1)/(F+1) with F = B/W. B is the mean squared difference of successive blocks (von
 // Neumann, Annals of Mathematical Statistics 12, 1941) and not their variance, so that a drift over
-// the blocks does not count as layout. It has 2 (n-1)^2 / (3n-4) degrees of freedom. If the arms are
-// different programs, what a layout does to one arm only counts as noise; give copies of one program
-// where there are any.
+// the blocks does not count as layout. It has 2 (n-1)^2 / (3n-4) degrees of freedom. If the arms
+// are different programs, what a layout does to one arm only counts as noise; give copies of one
+// program where there are any.
 func layoutShares(x, y []float64) (s LayoutShare, ok bool) {
 	const fewest, tail = 3, 0.025
 	n := len(x)
