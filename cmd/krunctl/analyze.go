@@ -50,7 +50,7 @@ func analyzeCommand(a *app) *cobra.Command {
 		},
 	}
 	o.flags(c.Flags())
-	keyFlag(c.Flags(), &o.Key)
+	a.keyFlag(c, &o.Key)
 	return c
 }
 

@@ -65,7 +65,7 @@ func compareCommand(a *app) *cobra.Command {
 	f := command.Flags()
 	formatFlag(f, &o.format, "text", "markdown", "html", "latex", "csv", "json", "junit", "svg", "pdf", "png")
 	outputFlag(f, &o.output, "write to this file instead of standard output")
-	keyFlag(command.Flags(), &o.key)
+	a.keyFlag(command, &o.key)
 	choiceFlag(f, &o.by, "by", "", "what differs between the keys that are compared", "auto", "vm", "variant",
 		"arm", "benchmark", "machine", "restart")
 	f.StringVar(&o.base, "base", "", "the VM, arm, ... that others are compared with (default the first)")

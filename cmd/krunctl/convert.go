@@ -58,7 +58,7 @@ func convertCommand(a *app) *cobra.Command {
 	choiceFlag(f, &o.rows, "rows", "", "what a row of csv and jsonl is", rowsIterations, rowsExecutions,
 		rowsEvents, rowsWide)
 	outputFlag(f, &o.output, "write to this file (or directory) instead of standard output")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	f.StringArrayVar(&o.columns, "column", nil,
 		"only this counter or column (repeatable); with --rows wide, its values instead of the seconds")
 	f.BoolVar(&o.allOutcomes, "all-outcomes", false, "also errors, timeouts and reruns")

@@ -43,7 +43,7 @@ func enoughCommand(a *app) *cobra.Command {
 	f.StringVar(&o.write, "write", "", "also write a configuration with the executions to this file")
 	f.DurationVar(&o.boot, "boot", 0, "time of a restart, if the results do not tell")
 	formatFlag(f, &o.format, "text", "json")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	c.AddCommand(stabilityCommand(a), optimizeCommand(a), simulateCommand(a), howLongCommand(a))
 	return c
 }
@@ -134,7 +134,7 @@ func howLongCommand(a *app) *cobra.Command {
 		},
 	}
 	formatFlag(c.Flags(), &format, "text", "json")
-	keyFlag(c.Flags(), &key)
+	a.keyFlag(c, &key)
 	return c
 }
 

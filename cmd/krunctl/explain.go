@@ -31,7 +31,7 @@ func explainCommand(a *app) *cobra.Command {
 	formatFlag(f, &o.format, "text", "json")
 	f.IntSliceVar(&o.executions, "execution", nil,
 		"also print each outlier and changepoint of the executions with these numbers")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	return c
 }
 

@@ -55,7 +55,7 @@ func historyCommand(a *app) *cobra.Command {
 	f := c.Flags()
 	formatFlag(f, &o.format, "text", "markdown", "html", "csv", "json", "svg", "pdf", "png", formatValues)
 	outputFlag(f, &o.output, "write to this file instead of standard output")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	f.StringVar(&o.versions, "versions", "",
 		"file with a version per line, the oldest first; - is standard input")
 	f.BoolVar(&o.alerts, "alerts", false, "list the changes of keys only, without the events")

@@ -44,7 +44,7 @@ func optimizeCommand(a *app) *cobra.Command {
 		RunE:  func(_ *cobra.Command, args []string) error { return a.optimize(args, o) },
 	}
 	o.flags(c.Flags())
-	keyFlag(c.Flags(), &o.input.Key)
+	a.keyFlag(c, &o.input.Key)
 	return c
 }
 

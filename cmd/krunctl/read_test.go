@@ -92,6 +92,16 @@ func TestAnalyzeKey(t *testing.T) {
 	must.Get(os.Stat(out))(t)
 }
 
+func TestCompleteKeys(t *testing.T) {
+	b := mixed(t)
+	r := krunctl(t, "__complete", "analyze", b.dir(), "--key", "")
+	must.Be(t, r.code == exitOK && strings.Contains(r.stdout, "fasta:C:default-c\n") &&
+		strings.Contains(r.stdout, ":4\n"), r.text())
+	demo := filepath.Join("..", "..", "configs", "demo.toml") // has not begun
+	r = krunctl(t, "__complete", "analyze", demo, "--key", "")
+	must.Contain(t, r.stdout, "spectralnorm:C:default-c\n", r.text())
+}
+
 // recordReaders are all commands that look at every record of an experiment. TMP is a directory of
 // the test's own.
 var recordReaders = []string{

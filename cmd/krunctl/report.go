@@ -56,7 +56,7 @@ func reportCommand(a *app) *cobra.Command {
 	choiceFlag(f, &o.format, "format", "f", "what to write (default: the ending of -o)", "html", "pdf", "svg",
 		"png")
 	outputFlag(f, &o.output, "directory of the pages, created if necessary; or the file of a figure")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	f.IntSliceVar(&o.executions, "execution", nil, "of a figure: only executions with these numbers")
 	f.StringSliceVar(&o.columns, "column", []string{report.UserColumns},
 		"of a figure: other columns: names such as cycles, or user for all of the benchmark's own")

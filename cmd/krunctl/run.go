@@ -96,7 +96,7 @@ func runCommand(a *app) *cobra.Command {
 	f.StringSliceVar(&o.outcomes, "outcome", nil,
 		"slots that ended so: error, timeout, completed, or several with commas")
 	f.IntSliceVar(&o.slots, "slot", nil, "the slot of that number, from 0, as status prints it")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	f.StringVar(&o.executions, "executions", "", "add so many of each key to those that were measured: +15")
 	return c
 }

@@ -33,7 +33,7 @@ func showCommand(a *app) *cobra.Command {
 	}
 	f := c.Flags()
 	formatFlag(f, &o.format, "text", "json")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	f.BoolVar(&o.series, "series", false, "of one execution, also a row for each iteration")
 	f.BoolVar(&o.startup, "startup", false, "print how long each VM takes to start")
 	choiceFlag(f, &o.by, "by", "", "of --startup: a row for each of them", string(summary.ByVM),

@@ -59,7 +59,7 @@ func simulateCommand(a *app) *cobra.Command {
 	f.Uint64Var(&o.seed, "seed", 1, "seed of --identical and --paper")
 	o.paperOptions.flags(f)
 	ruleFlag(f, "seed", "minimum", "alpha", "margin", "keep", "truth", "profile", "step", "batch")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	return c
 }
 

@@ -49,7 +49,7 @@ func stabilityCommand(a *app) *cobra.Command {
 		},
 	}
 	o.flags(c.Flags())
-	keyFlag(c.Flags(), &o.input.Key)
+	a.keyFlag(c, &o.input.Key)
 	return c
 }
 

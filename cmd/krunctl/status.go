@@ -57,7 +57,7 @@ func statusCommand(a *app) *cobra.Command {
 	c.Flags().StringVar(&o.serve, "serve", "",
 		"show it in a browser, at this address: 127.0.0.1:0 is this machine only, at a free port")
 	c.Flags().BoolVar(&o.decision, "decision", false, "say which keys need no more executions, by [stop]")
-	keyFlag(c.Flags(), &o.key)
+	a.keyFlag(c, &o.key)
 	a.hostFlag(c.Flags(), &o.host, "")
 	hide(c.Flags(), "host")
 	c.MarkFlagsMutuallyExclusive("format", "watch", "serve")
