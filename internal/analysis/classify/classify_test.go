@@ -112,7 +112,9 @@ func TestPairs(t *testing.T) {
 			t.Errorf("%v: %q (%s), want %q (%s)", c.classes, got, got.Symbol(), c.want, c.symbol)
 		}
 	}
-	must.Equal(t, Count([]Class{Flat, "crashed", Warmup, Warmup}), (Counts{Flat: 1, Warmup: 2}), "counts")
+	counts := Count([]Class{Flat, "crashed", Warmup, Warmup})
+	must.Equal(t, counts, (Counts{Flat: 1, Warmup: 2}), "counts")
+	must.Be(t, counts.Of(Warmup) == 2 && counts.Of("crashed") == 0, counts)
 }
 
 func TestParse(t *testing.T) {
