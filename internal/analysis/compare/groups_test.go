@@ -71,6 +71,7 @@ func TestGroupsByVM(t *testing.T) {
 	must.Equal(t, r.Groups.Chosen, "compared by vm, --by chooses something else; the base is C, the first "+
 		"VM of the configuration; --base NAME chooses another one")
 	must.Be(t, r.Paired, "8 rounds are blocks")
+	must.Equal(t, r.FailOn(), "", "VMs only differ")
 	s.Data.Rounds = false
 	r = compared(t, Choice{By: ByVM, Base: "Py"}, s)
 	must.Be(t, !r.Paired && r.Groups.Chosen == "" && r.Groups.Base == "Py", r.Groups)
@@ -125,6 +126,7 @@ func TestGroupsOfExecutions(t *testing.T) {
 	r = compared(t, Choice{By: ByRestart}, s)
 	must.Be(t, len(r.Changes) == 2 && r.Changes[0].Key == "a:C:x@kexec" && r.Changes[1].Level == "soft",
 		r.Changes)
+	must.Equal(t, r.FailOn(), "changed")
 	for i := range e {
 		e[i].Restart = "kexec"
 	}
@@ -137,6 +139,7 @@ func TestGroupsOfArms(t *testing.T) {
 	of.Data.Blocked = true
 	of.Data.Arms = []dataset.Arm{{Name: "base"}, {Name: "new"}, {Name: "null", Null: true}}
 	r := compared(t, Choice{}, of)
+	must.Equal(t, r.FailOn(), "worse")
 	must.Be(t, r.Paired && r.Counts[Worse] == 3 && r.NullArm != nil && r.After.Arm == "new" &&
 		r.Changes[0].Key == "a:v:x" && r.Changes[0].Base == "a:v:x@base", r.Counts, r.Changes[0].Base)
 	of.Data.Arms[2].Null = false
