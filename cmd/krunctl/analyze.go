@@ -66,8 +66,8 @@ func (o *analyzeOptions) flags(f *pflag.FlagSet) {
 		"iterations at the end that must be steady, an amount (default 25%)")
 	f.StringVar(&o.delta, "delta", "",
 		"smallest relevant difference: seconds, or a percentage (default 1%; mode paper: 0.001)")
-	f.StringArrayVar(&o.rules, "rule", nil, "NAME=VALUE, repeatable: window, penalty, cost, raw-deltas, "+
-		"resamples, seed (docs/analysis.md)")
+	f.StringArrayVar(&o.rules, "rule", nil, "NAME=VALUE, repeatable: outliers, window, penalty, cost, "+
+		"raw-deltas, resamples, seed (docs/analysis.md)")
 	namesFlags(f, &o.VM, &o.Variant)
 	f.StringVar(&o.Uname, "uname", "", "output of uname -a on the machine that measured, for CSV files")
 	hide(f, "uname")

@@ -9,7 +9,7 @@
 // 0 and ends before w, so that slow first iterations, which are warmup, are kept; at the other end
 // the windows get shorter. Percentiles are linearly interpolated, and both comparisons are strict.
 // In a series shorter than the window the second half is still tested, with truncated windows.
-// Start reading at [Find].
+// Start reading at [Rule.Find]; the rule of Traini et al. (2023) is [FindUnion].
 package outlier
 
 import (

@@ -101,7 +101,7 @@ func analyzeExecution(e *dataset.Execution, s *series, n int, p Parameters) Exec
 		Window:       max(p.Window.Of(n), smallestWindow),
 		SteadyLength: max(p.Steady.Of(n), 1),
 	}
-	outliers, err := outlier.Find(s.values, r.Window)
+	outliers, err := p.Outliers.Find(s.values, r.Window)
 	if err != nil {
 		return refuse(r, s, err)
 	}

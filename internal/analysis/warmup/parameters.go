@@ -11,6 +11,7 @@ import (
 	"krund/internal/analysis/changepoint"
 	"krund/internal/analysis/classify"
 	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/outlier"
 )
 
 // Parameters determine the result of an analysis of given data. They are part of its output.
@@ -19,10 +20,9 @@ type Parameters struct {
 	Column string `json:"column"`
 	// Mode is the set of rules: see classify.Mode, steady.Of.
 	Mode classify.Mode `json:"mode"`
-	// Outliers names the method of outlier detection, the study's: see outlier.Find. Window is the
-	// length of its window.
-	Outliers string `json:"outliers"`
-	Window   Amount `json:"window"`
+	// Outliers selects the method of outlier detection, Window the length of its window.
+	Outliers outlier.Rule `json:"outliers"`
+	Window   Amount       `json:"window"`
 	// Steady is the number of iterations at the end that must be equivalent.
 	Steady Amount `json:"steady"`
 	// Delta is the smallest relevant difference of means.
@@ -40,15 +40,11 @@ type Parameters struct {
 	Seed       uint64           `json:"seed,string"`
 }
 
-// studyOutliers is the value of Parameters.Outliers.
-const studyOutliers = "study"
-
 // Default returns the default parameters of a mode. Those of classify.Paper are the study's.
 func Default(mode classify.Mode) Parameters {
 	p := Parameters{
 		Column:     dataset.Wall,
 		Mode:       mode,
-		Outliers:   studyOutliers,
 		Window:     Amount{Value: 10, Percent: true},
 		Steady:     Amount{Value: 25, Percent: true},
 		Delta:      classify.PaperDelta,
@@ -83,9 +79,7 @@ func (p *Parameters) Set(name, value string) error {
 	case "delta":
 		p.Delta, err = classify.ParseDelta(value)
 	case "outliers":
-		if value != studyOutliers {
-			err = fmt.Errorf("unknown outlier rule %q; the rule is %s", value, studyOutliers)
-		}
+		p.Outliers, err = outlier.ParseRule(value)
 	case "window":
 		p.Window, err = ParseAmount(value)
 	case "penalty":
@@ -101,7 +95,7 @@ func (p *Parameters) Set(name, value string) error {
 	case "seed":
 		p.Seed, err = strconv.ParseUint(value, 10, 64)
 	default:
-		err = fmt.Errorf("%w: the rules are window, penalty, cost, raw-deltas, resamples and seed",
+		err = fmt.Errorf("%w: the rules are outliers, window, penalty, cost, raw-deltas, resamples and seed",
 			ErrParameters)
 	}
 	return err
@@ -117,9 +111,6 @@ func (p Parameters) check() error {
 	switch {
 	case p.Column == "":
 		return fmt.Errorf("no column is named: %w", ErrParameters)
-	case p.Outliers != "" && p.Outliers != studyOutliers:
-		return fmt.Errorf("the outlier rule %q is of a former version: %w; analyze the data again",
-			p.Outliers, ErrParameters)
 	case !(p.Window.Value > 0) || !(p.Steady.Value > 0):
 		return fmt.Errorf("window %v, steady %v: %w", p.Window, p.Steady, ErrParameters)
 	case p.Resamples < 1 || p.Resamples > mostResamples || !(p.Confidence > 0 && p.Confidence < 1):
