@@ -233,6 +233,7 @@ func (r *Result) join(before, after Side, o Options) []row {
 		if why == "" && (o.together || before.Data == after.Data) {
 			both, why = c.together(both, o.Paired)
 		}
+		c.lengths(&before.Data.Pairs[i], &after.Data.Pairs[j])
 		if why != "" {
 			c.withhold(both, why)
 		} else {
@@ -248,6 +249,28 @@ func (r *Result) join(before, after Side, o Options) []row {
 		}
 	}
 	return rows
+}
+
+// lengths warns of executions that are much shorter on one side, as in a trial: `krunctl run
+// --quick`. They may end before the program is warm.
+func (c *Change) lengths(before, after *dataset.Pair) {
+	const much = 2
+	a, b := longest(before), longest(after)
+	if max(a, b) >= much*min(a, b) && min(a, b) > 0 {
+		c.warn("lengths", "executions have %d iterations before and %d after: the shorter ones may end "+
+			"before the program is warm; measure both alike", a, b)
+	}
+}
+
+// longest is the number of iterations of the longest execution.
+func longest(p *dataset.Pair) int {
+	n := 0
+	for i := range p.Executions {
+		if e := &p.Executions[i]; len(e.Columns) > 0 {
+			n = max(n, e.Columns[0].Len())
+		}
+	}
+	return n
 }
 
 func only(k key.Key, p *warmup.Pair, side string) Change {

@@ -122,6 +122,22 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestLengths: a trial of few iterations beside the experiment is remarked, in either order.
+func TestLengths(t *testing.T) {
+	whole := side(t, 1, 3, 0.002, map[string]float64{"a": 0.5})
+	trial := &dataset.Dataset{}
+	for i := range 3 {
+		trial.Add(whole.Data.Pairs[0].Key, execution(i+1, make([]float64, 150)))
+	}
+	for _, short := range []Side{whole, analyzed(t, trial)} {
+		for _, sides := range [][2]Side{{whole, short}, {short, whole}} {
+			list := mustCompare(t, sides[0], sides[1], Options{}).Changes[0].Warnings
+			is := len(list) > 0 && list[0].Code == "lengths" && strings.Contains(list[0].Text, "150")
+			must.Equal(t, is, short.Data == trial, list)
+		}
+	}
+}
+
 // TestBelowTheMargin: a difference of 0.9 % of executions that differ by 0.2 % is significant, and
 // too close to the margin for an equivalence test. It is no verdict.
 func TestBelowTheMargin(t *testing.T) {

@@ -50,19 +50,21 @@ func (r *Result) look(rows []row, o Options) Options {
 // looks returns of how many stages the executions are that are compared, with blocks those of
 // blocks that have both sides.
 func (r row) looks(paired bool) int {
-	if !paired {
-		return max(len(perStage(r.before)), len(perStage(r.after)))
-	}
-	blocks, stages := map[int]bool{}, map[int]bool{}
+	before, after, both := map[int]bool{}, map[int]bool{}, map[int]bool{}
+	blocks := map[int]bool{}
 	for _, e := range r.before {
-		blocks[e.Block()] = true
+		before[e.Stage], blocks[e.Block()] = true, true
 	}
 	for _, e := range r.after {
+		after[e.Stage] = true
 		if blocks[e.Block()] {
-			stages[e.Stage] = true
+			both[e.Stage] = true
 		}
 	}
-	return len(stages)
+	if paired {
+		return len(both)
+	}
+	return max(len(before), len(after))
 }
 
 // together returns the executions of one experiment that were measured in turns: those of the
