@@ -137,12 +137,14 @@ func TestCompareOtherTools(t *testing.T) {
 		code                int
 		stdout, stderr      string
 	}{
-		{"hyperfine", hyperfine("a.json", "x", 1), hyperfine("b.json", "x", 1.1), exitError, "1.1000 (", ""},
+		{"hyperfine", hyperfine("a.json", "x", 1), hyperfine("b.json", "x", 1.1), exitError,
+			"+10.0 % (+", ""},
 		{"hyperfine, two names", hyperfine("c.json", "x", 1), hyperfine("d.json", "y", 1.1), exitLeftOut,
 			"only before has this key", "no key is on both sides"},
-		{"go test in processes", gobench("a.txt", 1, 1), gobench("b.txt", 1, 1.1), exitError, "1.1000 (", ""},
+		{"go test in processes", gobench("a.txt", 1, 1), gobench("b.txt", 1, 1.1), exitError,
+			"+10.0 % (+", ""},
 		{"go test -count 10", gobench("c.txt", 10, 1), gobench("d.txt", 10, 1.1), exitError,
-			"1.1000 (", "c.txt: 10 lines of a benchmark are of one process: each counts as an execution"},
+			"+10.0 % (+", "c.txt: 10 lines of a benchmark are of one process: each counts as an execution"},
 	} {
 		krunctl(t, "compare", c.before, c.after).says(t, c.code, c.stdout, c.stderr, c.name)
 	}
