@@ -15,275 +15,181 @@ package warmup
 // executions with replacement. Start reading at [HowLong].
 
 import (
-	"math"
-	"math/rand/v2"
+	"cmp"
 	"slices"
 
-	"krund/internal/analysis/arith"
-	"krund/internal/analysis/classify"
+	"krund/internal/analysis/bootstrap"
+	"krund/internal/analysis/dataset"
+	"krund/internal/analysis/parallel"
 )
 
-// Conclusion is the result of the analysis for the executions of one pair. The slices are parallel.
-type Conclusion struct {
-	Classes    []classify.Class
-	Iterations []float64   // steady iteration of each; unused without steady state
-	Means      [][]float64 // bootstrapped means of each; unused without steady state
+// ShorterOptions select the shorter experiments that HowLong evaluates.
+type ShorterOptions struct {
+	Percents  []float64 // of the iterations; nil: 5% to 95% in steps of 5
+	Sizes     []int     // numbers of executions; nil: 2 to as many as there are
+	Samples   int       // of executions per pair and size; 0: 1000, as in the study
+	Resamples int       // bootstrapped means per pair; 0: 10,000
+	Workers   int
 }
 
-// Agreement is the share of comparisons in which two conclusions agreed.
-type Agreement struct {
-	Same     int     `json:"same"`
-	Compared int     `json:"compared"`
-	Percent  float64 `json:"percent"` // 0 when nothing was compared
-}
-
-func (s *Agreement) add(same bool) {
-	s.Compared++
-	if same {
-		s.Same++
+// HowLong evaluates how many iterations and executions would have been sufficient for a dataset and
+// the document that Analyze produced from it. The result depends on the data, the parameters and
+// the options other than Workers.
+func HowLong(d *dataset.Dataset, doc *Document, o ShorterOptions) (*Study, error) {
+	o.fill(doc)
+	p := doc.Parameters
+	full := make([]Conclusion, len(doc.Pairs))
+	errs := make([]error, len(doc.Pairs))
+	parallel.Each(len(doc.Pairs), o.Workers, func(i int) {
+		w := prepare(&d.Pairs[i], p)
+		w.result.Executions = doc.Pairs[i].Executions
+		full[i], errs[i] = w.conclusion(p, o.Resamples)
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
-	s.Percent = 100 * float64(s.Same) / float64(s.Compared)
-}
-
-// Point is the agreement between experiments of one length and the full experiment.
-type Point struct {
-	N                 int       `json:"n"` // number of iterations, or of executions
-	Classification    Agreement `json:"classification"`
-	SteadyIteration   Agreement `json:"steady_iteration"`
-	SteadyPerformance Agreement `json:"steady_performance"`
-	Overall           Agreement `json:"overall"` // all compared characteristics agree
-}
-
-// Study is the agreement against the number of iterations, of executions, and of both.
-type Study struct {
-	Confidence float64   `json:"confidence"`
-	Samples    int       `json:"samples"` // per pair and number of executions
-	Iterations []Point   `json:"iterations"`
-	Executions []Point   `json:"executions"`
-	Both       []Shorter `json:"both"`
-}
-
-// Shorter is an experiment reduced in both: samples of a number of executions, each truncated to a
-// number of iterations.
-type Shorter struct {
-	Iterations int       `json:"iterations"`
-	Executions int       `json:"executions"`
-	Overall    Agreement `json:"overall"`
-}
-
-// Sufficient is the share of agreeing conclusions, in percent, from which a shorter experiment is
-// considered sufficient.
-const Sufficient = 95
-
-// Least returns the sufficient entry of Both with the least work (iterations times executions). ok
-// is false when there is none.
-func (s *Study) Least() (least Shorter, ok bool) {
-	for _, b := range s.Both {
-		if b.Overall.Percent >= Sufficient &&
-			(!ok || b.Iterations*b.Executions < least.Iterations*least.Executions) {
-			least, ok = b, true
-		}
+	study := &Study{
+		Confidence: p.Confidence, Samples: o.Samples, Iterations: make([]Point, len(o.Percents)),
+		Both:       []Shorter{},
+		Executions: agreeByExecutions(full, full, o.Sizes, o.Samples, p.Confidence, p.Seed),
 	}
-	return least, ok
+	longest := longestExecution(doc)
+	both := make([][]Shorter, len(o.Percents))
+	fails := make([]error, len(o.Percents))
+	parallel.Each(len(o.Percents), o.Workers, func(k int) {
+		part := o.Percents[k] / 100
+		study.Iterations[k], both[k], fails[k] = cutStudy(d, full, part, int(part*float64(longest)), p, o)
+	})
+	for _, list := range both {
+		study.Both = append(study.Both, list...)
+	}
+	return study, cmp.Or(fails...)
 }
 
-// agreeByIterations compares, pair by pair, the conclusions from executions truncated to n
-// iterations with those of the full executions. A pair with executions that could not be truncated
-// disagrees in every characteristic.
-func agreeByIterations(full, short []Conclusion, n int, confidence float64) Point {
-	p, point := newProportions(confidence), Point{N: n}
+// bothSamples is the number of samples drawn from truncated executions, and bothSizes the numbers
+// of executions evaluated.
+const bothSamples = 100
+
+var bothSizes = []int{3, 5, 10, 15, 20, 30}
+
+// cutStudy compares the conclusions from truncated executions with the full ones. n is the number
+// of iterations to which the longest execution is truncated.
+func cutStudy(d *dataset.Dataset, full []Conclusion, part float64, n int, p Parameters,
+	o ShorterOptions) (Point, []Shorter, error) {
+	short := make([]Conclusion, len(full))
 	for i := range full {
-		whole := p.whole(full[i])
-		if len(short[i].Classes) != len(full[i].Classes) {
-			point.add(agreement{classCompared: true, steadyCompared: whole.steady})
+		var err error
+		if short[i], err = cutConclusion(&d.Pairs[i], part, p, o.Resamples); err != nil {
+			return Point{}, nil, err
+		}
+	}
+	var sizes []int
+	for _, size := range bothSizes {
+		if len(o.Sizes) > 0 && size <= slices.Max(o.Sizes) {
+			sizes = append(sizes, size)
+		}
+	}
+	var both []Shorter
+	for _, e := range agreeByExecutions(full, short, sizes, min(o.Samples, bothSamples), p.Confidence,
+		p.Seed) {
+		both = append(both, Shorter{Iterations: n, Executions: e.N, Overall: e.Overall})
+	}
+	return agreeByIterations(full, short, n, p.Confidence), both, nil
+}
+
+func longestExecution(doc *Document) int {
+	longest := 0
+	for i := range doc.Pairs {
+		for _, e := range doc.Pairs[i].Executions {
+			longest = max(longest, e.Iterations)
+		}
+	}
+	return longest
+}
+
+func (o *ShorterOptions) fill(doc *Document) {
+	o.Samples = cmp.Or(o.Samples, 1000)
+	o.Resamples = cmp.Or(o.Resamples, 10000)
+	if o.Percents == nil {
+		for p := 5.0; p < 100; p += 5 {
+			o.Percents = append(o.Percents, p)
+		}
+	}
+	if o.Sizes == nil {
+		most := 0
+		for i := range doc.Pairs {
+			most = max(most, doc.Pairs[i].Status.Analysed)
+		}
+		for n := 2; n <= most; n++ {
+			o.Sizes = append(o.Sizes, n)
+		}
+	}
+}
+
+// conclusion collects the characteristics that agree.go compares from the analyzed executions.
+func (w *prepared) conclusion(p Parameters, resamples int) (Conclusion, error) {
+	var c Conclusion
+	o := p.bootstrap(1)
+	o.Resamples = resamples
+	means, err := bootstrap.Resample(w.steadyValues(), o)
+	if err != nil && len(w.steadyValues()) > 0 {
+		return c, err
+	}
+	for _, e := range w.result.Executions {
+		if e.Status != Analysed {
 			continue
 		}
-		point.add(whole.compare(p.whole(short[i])))
-	}
-	return point
-}
-
-// agreeByExecutions compares, pair by pair, the conclusions from samples of each number of
-// executions of from, drawn with replacement, with those from all executions of full. from is full
-// itself, or the same pairs truncated to fewer iterations; a pair without usable executions in it
-// counts as disagreement. The result depends only on the seed and the data.
-func agreeByExecutions(full, from []Conclusion, sizes []int, samples int, confidence float64,
-	seed uint64) []Point {
-	p := newProportions(confidence)
-	points := make([]Point, len(sizes))
-	for k, n := range sizes {
-		points[k].N = n
-	}
-	for i, c := range full {
-		if len(c.Classes) == 0 {
+		c.Classes = append(c.Classes, e.Classification)
+		if e.Steady == nil {
+			c.Iterations = append(c.Iterations, 0)
+			c.Means = append(c.Means, nil)
 			continue
 		}
-		whole := p.whole(c)
-		g := newGrid(from[i].Means)
-		for k, n := range sizes {
-			random := rand.New(rand.NewPCG(seed, uint64(i)<<32|uint64(n)))
-			for range samples {
-				points[k].add(whole.compare(p.sample(g, from[i], n, random)))
-			}
-		}
+		c.Iterations = append(c.Iterations, float64(e.Steady.Iteration))
+		c.Means = append(c.Means, means[0])
+		means = means[1:]
 	}
-	return points
+	return c, nil
 }
 
-// sample summarizes n executions of c, drawn with replacement.
-func (p proportions) sample(g grid, c Conclusion, n int, random *rand.Rand) summary {
-	if len(c.Classes) == 0 {
-		return summary{}
+// cutConclusion analyzes a pair whose executions are truncated; windows given in iterations shrink
+// in proportion.
+func cutConclusion(pair *dataset.Pair, part float64, p Parameters, resamples int) (Conclusion,
+	error) {
+	p.Window, p.Steady = p.Window.shrink(part), p.Steady.shrink(part)
+	short := cutPair(pair, part)
+	w := prepare(&short, p)
+	for i := range short.Executions {
+		w.analyze(i, p)
 	}
-	chosen := make([]int, n)
-	for j := range chosen {
-		chosen[j] = random.IntN(len(c.Classes))
-	}
-	return p.summarize(g, c, chosen)
+	return w.conclusion(p, resamples)
 }
 
-// agreement is the result of one comparison.
-type agreement struct {
-	class, iteration, performance bool
-	classCompared, steadyCompared bool
-}
-
-func (p *Point) add(a agreement) {
-	overall := true
-	if a.classCompared {
-		p.Classification.add(a.class)
-		overall = a.class
+func (a Amount) shrink(part float64) Amount {
+	if !a.Percent {
+		a.Value = max(1, float64(int(a.Value*part)))
 	}
-	if a.steadyCompared {
-		p.SteadyIteration.add(a.iteration)
-		p.SteadyPerformance.add(a.performance)
-		overall = overall && a.iteration && a.performance
-	}
-	if a.classCompared {
-		p.Overall.add(overall)
-	}
-}
-
-// summary is a conclusion as intervals.
-type summary struct {
-	classes     []interval // nil when there is no execution
-	steady      bool       // every execution has a steady state
-	iteration   interval
-	performance interval
-}
-
-func (s summary) compare(o summary) agreement {
-	a := agreement{classCompared: s.classes != nil, steadyCompared: s.steady && o.steady}
-	a.class = o.classes != nil
-	for i := range min(len(s.classes), len(o.classes)) {
-		a.class = a.class && s.classes[i].Overlaps(o.classes[i])
-	}
-	a.iteration = s.iteration.Overlaps(o.iteration)
-	a.performance = s.performance.Overlaps(o.performance)
 	return a
 }
 
-// proportions caches the intervals of class counts, because samples repeat them.
-type proportions struct {
-	confidence float64
-	known      map[[4]int][]interval
-}
-
-func newProportions(confidence float64) proportions {
-	return proportions{confidence, map[[4]int][]interval{}}
-}
-
-// of returns the intervals of the classes' proportions, or nil when there are none.
-func (p proportions) of(c classify.Counts) []interval {
-	counts := [4]int{c.Flat, c.Warmup, c.Slowdown, c.NoSteadyState}
-	intervals, ok := p.known[counts]
-	if !ok {
-		var err error
-		if intervals, err = sisonGlaz(counts[:], p.confidence); err != nil {
-			intervals = nil // no execution has a class
-		}
-		p.known[counts] = intervals
-	}
-	return intervals
-}
-
-// whole summarizes all executions of c.
-func (p proportions) whole(c Conclusion) summary {
-	all := make([]int, len(c.Classes))
-	for i := range all {
-		all[i] = i
-	}
-	return p.summarize(newGrid(c.Means), c, all)
-}
-
-// summarize returns the intervals of the chosen executions of c, whose means are in g.
-func (p proportions) summarize(g grid, c Conclusion, chosen []int) summary {
-	classes := make([]classify.Class, len(chosen))
-	iterations := make([]float64, len(chosen))
-	for i, e := range chosen {
-		classes[i], iterations[i] = c.Classes[e], c.Iterations[e]
-	}
-	counts := classify.Count(classes)
-	s := summary{classes: p.of(counts)}
-	if s.steady = s.classes != nil && counts.NoSteadyState == 0; s.steady {
-		spread := arith.SpreadOf(iterations)
-		s.iteration = interval{Low: spread.P5, High: spread.P95}
-		out := (1 - p.confidence) / 2
-		s.performance = interval{Low: g.quantile(chosen, out), High: g.quantile(chosen, 1-out)}
-	}
-	return s
-}
-
-// gridSize is the resolution of the distribution of bootstrapped means.
-const gridSize = 2048
-
-// grid holds the distribution of each execution's bootstrapped means at common points, so that the
-// quantiles of any sample of executions are computed without sorting.
-type grid struct {
-	low, step float64
-	below     [][]float64 // below[execution][point]: share of its means <= low + point*step
-}
-
-func newGrid(means [][]float64) grid {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, m := range means {
-		for _, v := range m {
-			low, high = min(low, v), max(high, v)
+// cutPair returns a truncated pair that shares the values of the original.
+func cutPair(pair *dataset.Pair, part float64) dataset.Pair {
+	short := dataset.Pair{Key: pair.Key, Executions: slices.Clone(pair.Executions)}
+	for i := range short.Executions {
+		e := &short.Executions[i]
+		e.Columns = slices.Clone(e.Columns)
+		for k := range e.Columns {
+			c := &e.Columns[k]
+			c.Reals, c.Ints, c.Counts = cutSlice(c.Reals, part), cutSlice(c.Ints, part),
+				cutSlice(c.Counts, part)
 		}
 	}
-	g := grid{low: low, step: (high - low) / gridSize, below: make([][]float64, len(means))}
-	for e, m := range means {
-		if len(m) == 0 {
-			continue
-		}
-		sorted := slices.Sorted(slices.Values(m))
-		g.below[e] = make([]float64, gridSize+1)
-		next := 0
-		for p := range g.below[e] {
-			for at := g.at(p); next < len(sorted) && (sorted[next] <= at || p == gridSize); next++ {
-			}
-			g.below[e][p] = float64(next) / float64(len(sorted))
-		}
-	}
-	return g
+	return short
 }
 
-func (g grid) at(point int) float64 { return g.low + float64(point)*g.step }
-
-// quantile returns the q-quantile of the chosen executions' means.
-func (g grid) quantile(chosen []int, q float64) float64 {
-	lo, hi := 0, gridSize
-	for lo < hi {
-		mid := (lo + hi) / 2
-		sum := 0.0
-		for _, e := range chosen {
-			sum += g.below[e][mid]
-		}
-		if sum/float64(len(chosen)) >= q {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
+func cutSlice[T any](values []T, part float64) []T {
+	if values == nil {
+		return nil
 	}
-	return g.at(lo)
+	return values[:int(part*float64(len(values)))]
 }
