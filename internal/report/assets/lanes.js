@@ -1,4 +1,4 @@
-// Signs of the VM's and the kernel's events below a run (lanes.go draws the same ones
+// Signs of the VM's and the kernel's events below a run (panels.go draws the same ones
 // in static plots, and writes marks.js): bars that last as long as their events, other
 // shapes at the beginning of theirs, and columns of density where they are crowded.
 "use strict";

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -146,7 +145,7 @@ func fieldText(name string, v reflect.Value) string {
 		}
 		return strings.Join(parts, ", ")
 	case v.CanInt() && strings.HasSuffix(name, "_ns"):
-		return nanoseconds(v.Int())
+		return display.Nanoseconds(float64(v.Int()))
 	case v.CanInt() && strings.HasSuffix(name, "_bytes"):
 		return display.Bytes(v.Int())
 	case v.CanInt() && strings.HasSuffix(name, "milli_c"):
@@ -170,7 +169,7 @@ func (out *Console) printOutput(name string, o results.Output) {
 	lines := strings.Split(strings.TrimSuffix(o.Text, "\n"), "\n")
 	for i, l := range lines {
 		if i == mostLines {
-			out.Line("", "(%d more lines; --json has them)", len(lines)-i)
+			out.Line("", "(%d more lines; --format json has them)", len(lines)-i)
 			break
 		}
 		out.print("    | %s\n", display.Terminal(l))
@@ -242,17 +241,6 @@ func startupText(s results.Startup) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// known returns the text of a value, or another one if there is none.
-func known[T any](value *T, text func(T) string, otherwise string) string {
-	if value == nil {
-		return otherwise
-	}
-	return text(*value)
-}
-
-func decimal(n int64) string      { return strconv.FormatInt(n, 10) }
-func nanoseconds(ns int64) string { return display.Nanoseconds(float64(ns)) }
 
 func inBrackets(s string) string {
 	if s == "" {

@@ -134,7 +134,10 @@ func (out *Console) Counters(d *summary.Counters) {
 }
 
 func ratioText(ratio *float64) string {
-	return known(ratio, func(r float64) string { return fmt.Sprintf("%.3f", r) }, "-")
+	if ratio == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *ratio)
 }
 
 // Series writes a row for each iteration, numbered from 0 as in exports.
