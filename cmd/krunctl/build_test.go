@@ -230,7 +230,7 @@ func complete(t *testing.T) *builder {
 	return b
 }
 
-// outcome of a krunctl run in-process.
+// ran is the outcome of a krunctl run in-process.
 type ran struct {
 	code           int
 	stdout, stderr string

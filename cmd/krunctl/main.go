@@ -66,8 +66,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		env:       os.Getenv,
 		ask:       asker(stdin, stdout, stderr),
 		machine: func(ctx context.Context) *control.Machine {
-			return control.NewMachine(ctx,
-				sysroot.New("/"))
+			return control.NewMachine(ctx, sysroot.New("/"))
 		},
 		hubFile:  joined.File,
 		state:    joined.StateDirectory,
@@ -194,6 +193,19 @@ func rootCommand(a *app) *cobra.Command {
 	root.SetHelpFunc(shortHelp(root.HelpFunc(), a.console().Width()))
 	root.AddCommand(manual.Command())
 	return root
+}
+
+// unknownCommand answers a command that does not exist, by meaning or by letters.
+func unknownCommand(c *cobra.Command, name string) error {
+	if other, ok := display.Meant[strings.ToLower(name)]; ok {
+		return usageError(fmt.Errorf("there is no command %s; what you mean may be %s", name, other))
+	}
+	err := fmt.Errorf("unknown command %q; `krunctl --help` lists the commands", display.Clip(name,
+		messageBytes))
+	if near := c.SuggestionsFor(name); len(near) > 0 {
+		err = fmt.Errorf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))
+	}
+	return usageError(err)
 }
 
 // shortHelp returns the help of krunctl itself, on one screen; the help of a command is usual, and

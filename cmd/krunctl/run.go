@@ -139,19 +139,6 @@ func flagsOf(c *cobra.Command, command string) []string {
 	return args
 }
 
-// unknownCommand answers a command that does not exist, by meaning or by letters.
-func unknownCommand(c *cobra.Command, name string) error {
-	if other, ok := display.Meant[strings.ToLower(name)]; ok {
-		return usageError(fmt.Errorf("there is no command %s; what you mean may be %s", name, other))
-	}
-	err := fmt.Errorf("unknown command %q; `krunctl --help` lists the commands", display.Clip(name,
-		messageBytes))
-	if near := c.SuggestionsFor(name); len(near) > 0 {
-		err = fmt.Errorf("unknown command %q; did you mean %s?", name, strings.Join(near, " or "))
-	}
-	return usageError(err)
-}
-
 type rerunOptions struct {
 	outcomes []string
 	slots    []int
