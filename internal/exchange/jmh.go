@@ -20,7 +20,6 @@ import (
 type jmhResult struct {
 	Benchmark string
 	Mode      string
-	VMName    string `json:"vmName"`
 	Params    map[string]string
 	Time      string `json:"measurementTime"` // "1 s"
 	Primary   *struct {

@@ -43,8 +43,8 @@ func newRun(e *dataset.Execution, a *warmup.Execution, column string) (r *run, p
 	for _, c := range a.Changepoints {
 		r.targets[Changepoints] = append(r.targets[Changepoints], c+1)
 	}
-	defer func() { r.secondary = r.secondaryEvents() }()
 	r.starts, r.ends = stamps(e, r.n)
+	r.secondary = r.secondaryEvents()
 	return r, ""
 }
 

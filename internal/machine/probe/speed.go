@@ -84,11 +84,11 @@ func (s Speed) String() string {
 	if len(s.Chunks) == 0 {
 		return "not measured"
 	}
-	unit, scale := "MHz", 1e6
+	unit := "MHz"
 	if !s.Absolute {
-		unit, scale = "million steps/s", 1e6
+		unit = "million steps/s"
 	}
-	return fmt.Sprintf("%.0f %s, varies by %.1f %%", s.Median()/scale, unit, 100*s.Spread())
+	return fmt.Sprintf("%.0f %s, varies by %.1f %%", s.Median()/1e6, unit, 100*s.Spread())
 }
 
 // chunkSteps is the work of a chunk: about 4 milliseconds at 3 GHz, which is long compared with
