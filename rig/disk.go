@@ -281,7 +281,7 @@ const (
 	envSeed     = "KRUND_RIG_SEED"     // seed of all random choices; default 1
 	envCuts     = "KRUND_RIG_CUTS"     // number of power cuts in campaigns
 	envLogs     = "KRUND_RIG_LOGS"     // directory for the consoles, one file per machine
-	envSummary  = "KRUND_RIG_SUMMARY"  // file with one line per test; see summary.go
+	envSummary  = "KRUND_RIG_SUMMARY"  // file with one line per test; see campaign.go
 	envNice     = "KRUND_RIG_NICE"     // niceness of the machines; default 5
 )
 
