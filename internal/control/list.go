@@ -1,7 +1,7 @@
 // Package control prepares a machine for trustworthy measurements, verifies each setting by reading
 // it back, and restores the machine afterwards.
 //
-// Each setting (a Control) is a small file of its own: aslr.go, governor.go, turbo.go,
+// Each setting (a Control) is a small file of its own: smt.go, governor.go, turbo.go,
 // irqaffinity.go, ... A control works in three parts:
 //
 //  1. It reads a few kernel files and parses them (parsers are pure and compiled on every system).

@@ -103,10 +103,10 @@ func (s Step) String() string { return fmt.Sprintf("%s: %s -> %s", s.Target, s.O
 
 // A Plan is what a control found and what it would do. Making a plan only reads.
 type Plan struct {
-	Status        setting.Status // OK, WillSet, Cannot or NeedsReboot, as if the policy were Apply
+	Status        setting.Status // ok, will set, cannot or needs reboot, as if the policy were Apply
 	Found, Wanted string
 	Detail, Fix   string
-	Steps         []Step // in the order of work; empty unless Status is WillSet
+	Steps         []Step // in the order of work; empty unless the status is will set
 	InForce       bool   // what is wanted is set already: the status is about something beside it
 }
 

@@ -147,9 +147,8 @@ func TestReadKrunRefuses(t *testing.T) {
 	must.Fail(t, err, broken, "a reader's error became")
 }
 
-// FuzzReadKrunJSON checks that no text makes the reader panic, and that what it accepts is
-// consistent. TestKrunNullCounts: a counter with a null is missing from its execution, and is said
-// to be; the times and the other counters are kept.
+// TestKrunNullCounts: a counter with a null is missing from its execution, and is said to be; the
+// times and the other counters are kept.
 func TestKrunNullCounts(t *testing.T) {
 	d, err := ReadKrunJSON(strings.NewReader(
 		`{"wallclock_times": {"a:b:c": [[1, 2], [3, 4], [], [5, 6]], "d:e:f": [[1, 2]]},`+

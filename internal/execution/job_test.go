@@ -97,7 +97,6 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// TestArgumentsAreNotShared: planning one job must not change another one's VM.
 // TestSuiteCommandLines: the hook takes the place of the benchmark's file, a jar is in the class
 // path, and an external suite gets its own name of the benchmark.
 func TestSuiteCommandLines(t *testing.T) {

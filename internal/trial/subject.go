@@ -68,7 +68,7 @@ type Parameter struct {
 	Values []string
 }
 
-// most bounds the subjects of one call.
+// mostSubjects bounds the subjects of one call.
 const mostSubjects = 100
 
 // Subjects returns the subjects of the arguments: each argument for each combination of parameter

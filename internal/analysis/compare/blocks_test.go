@@ -112,10 +112,11 @@ func TestIncompleteBlocks(t *testing.T) {
 	must.EqualList(t, y, []float64{math.Log(4), math.Log(3)})
 }
 
-// TestOf: two arms and four blocks, computed by hand. The logarithms without the means of the arms
-// are 0.01 times (2 0), (-2 0), (1 -1), (-1 1), the means of the blocks 0.01 times 1, -1, 0, 0; W
-// is 8e-4 / 3 and B is 2 * 5e-4 / 6, so F is 0.625, and the share is 0. With the last two blocks'
-// second arm exchanged, W is 4e-4 / 3 and B is 2 * 12e-4 / 6: F is 3, and the share is 2 / 4.
+// TestLayoutShares: two arms and four blocks, computed by hand. The logarithms without the means of
+// the arms are 0.01 times (2 0), (-2 0), (1 -1), (-1 1), the means of the blocks 0.01 times 1, -1,
+// 0, 0; W is 8e-4 / 3 and B is 2 * 5e-4 / 6, so F is 0.625, and the share is 0. With the last two
+// blocks' second arm exchanged, W is 4e-4 / 3 and B is 2 * 12e-4 / 6: F is 3, and the share is
+// 2 / 4.
 func TestLayoutShares(t *testing.T) {
 	s, ok := layoutShares([]float64{0.02, -0.02, 0.01, -0.01}, []float64{7, 7, 6.99, 7.01})
 	must.Be(t, ok && s.Share == 0 && s.Low == 0 && s.Blocks == 4, s, ok)
@@ -132,9 +133,9 @@ func TestNothingToEstimate(t *testing.T) {
 	}
 }
 
-// TestCoverage: over 2,000 experiments of 20 blocks of two arms with noise of 1 % and a drift of
-// 5 % from the first block to the last, the interval contains the true share in about 95 %, with a
-// standard error of 0.5 %. The median of the estimates is near the truth.
+// TestLayoutCoverage: over 2,000 experiments of 20 blocks of two arms with noise of 1 % and a drift
+// of 5 % from the first block to the last, the interval contains the true share in about 95 %, with
+// a standard error of 0.5 %. The median of the estimates is near the truth.
 func TestLayoutCoverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	const experiments, blocks = 2000, 20

@@ -208,7 +208,7 @@ func TestGroupsRefused(t *testing.T) {
 	must.EqualList(t, cells(r), []string{"C b: worse 2.0"})
 }
 
-// family of groups: benchmarks whose levels share the executions of one base.
+// sharedBase is a family of groups: benchmarks whose levels share the executions of one base.
 type sharedBase struct {
 	benchmarks, levels, executions int
 	rounds                         float64 // standard deviation of what the keys of a round have in common

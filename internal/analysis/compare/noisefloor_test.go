@@ -15,7 +15,8 @@ func nearTo(t *testing.T, what string, got, want float64) {
 	must.Be(t, math.Abs(got-want) <= 1e-4*math.Abs(want), what, got, "want", want)
 }
 
-// TestOf: of each execution only the second half counts, and of it the middle three fifths.
+// TestNoiseFloorOf: of each execution only the second half counts, and of it the middle three
+// fifths.
 func TestNoiseFloorOf(t *testing.T) {
 	execution := func(mean float64) []float64 {
 		return []float64{9, 9, 9, 9, 9, 1e6, mean, mean, mean, 0.01}
@@ -114,8 +115,8 @@ func holding(list []NoiseFloor, value float64) (n int) {
 	return n
 }
 
-// TestDetectable: R, power.t.test(n, sd = 0.016, power = 0.8, tol = 1e-12)$delta, then expm1. 0.016
-// is the median between-execution deviation of 200 JMH benchmarks.
+// TestNoiseFloorDetectable: R, power.t.test(n, sd = 0.016, power = 0.8, tol = 1e-12)$delta, then
+// expm1. 0.016 is the median between-execution deviation of 200 JMH benchmarks.
 func TestNoiseFloorDetectable(t *testing.T) {
 	f := NoiseFloor{SDLog: 0.016}
 	for n, d := range map[int]float64{5: 0.032391056, 10: 0.021199182, 30: 0.011769951} {

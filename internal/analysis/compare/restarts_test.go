@@ -134,9 +134,9 @@ func TestRestartSpreadRefuses(t *testing.T) {
 	}
 }
 
-// TestErrorRates: without variation between boots the F test rejects in 5 % of 4,000 experiments of
-// 6 boots with 2 to 5 executions, within three standard errors; and with a share of a half, the
-// interval contains it in 95 %.
+// TestRestartSpreadErrors: without variation between boots the F test rejects in 5 % of 4,000
+// experiments of 6 boots with 2 to 5 executions, within three standard errors; and with a share of
+// a half, the interval contains it in 95 %.
 func TestRestartSpreadErrors(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const times = 4000

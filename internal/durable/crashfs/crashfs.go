@@ -27,10 +27,10 @@
 //
 // [FS.CrashAt] cuts the power in the middle of an operation: the operation fails with
 // [ErrPowerCut], its effect may or may not survive, and every later operation fails as well.
-// [FS.PanicAt] panics instead, for code that would act on the error; [Run] converts that panic into
-// the error. [FS.Reboot] then returns the file system that the machine finds afterwards, according
-// to a [Policy]: [Nothing], [Everything], [Names], [Contents], [Random], [Torn]. It can be called
-// repeatedly for the same cut. [FS.Survivor] returns the same without cutting the power.
+// [FS.PanicOnCut] makes it panic instead, for code that would act on the error; [Run] converts that
+// panic into the error. [FS.Reboot] then returns the file system that the machine finds afterwards,
+// according to a [Policy]: [Nothing], [Everything], [Names], [Contents], [Random], [Torn]. It can
+// be called repeatedly for the same cut. [FS.Survivor] returns the same without cutting the power.
 //
 //	fsys := crashfs.New("/x")
 //	fsys.CrashAt(17)

@@ -39,10 +39,9 @@ type spinner struct{ pid, nice int }
 
 // The most that parseSpin accepts: what spin.c prints for as many CPUs as Linux supports.
 const (
-	mostCPUs = 8192
-	mostGaps = 5000 // of a CPU
-	// and their classes
-	mostClasses = 24
+	mostCPUs    = 8192
+	mostGaps    = 5000 // of a CPU
+	mostClasses = 24   // of its gaps, by length
 )
 
 // parseSpin reads the output of spin.c. Every CPU in the result has its line of sums.

@@ -103,7 +103,6 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// TestQuietIsInterrupted: the only error is the end of the context.
 // TestQuietSteal: a host that takes the processor for other machines is not quiet.
 func TestQuietSteal(t *testing.T) {
 	at := func(second int64, steal uint64) Activity {
@@ -115,6 +114,7 @@ func TestQuietSteal(t *testing.T) {
 	must.Equal(t, len(at(10, 5).notQuiet(at(0, 0))), 0, "half a percent")
 }
 
+// TestQuietIsInterrupted: the only error is the end of the context.
 func TestQuietIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

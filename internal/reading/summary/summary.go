@@ -227,7 +227,7 @@ func (s *state) addExecution(e *dataset.Execution) {
 	}
 }
 
-// Format of the JSON of  See docs/output.md.
+// documentFormat is Document.Format. See docs/output.md.
 const documentFormat = 1
 
 // Document is a row per key, of one experiment or file of results.
