@@ -213,6 +213,10 @@ func (o *compareOptions) inputs(a *app, args []string) ([]string, error) {
 		}
 	}
 	switch {
+	case len(o.between) == 1 && len(args) > 1:
+		return nil, fmt.Errorf("--between needs two keys, and %s are files or directories here; name the "+
+			"second key with --between, too: --between %s --between KEY EXPERIMENT", strings.Join(args, ", "),
+			display.ShellQuote(o.between[0]))
 	case o.between != nil && len(o.between) != 2:
 		return nil, fmt.Errorf("--between needs two keys, such as --between a:CPython:v a:PyPy:v")
 	case o.between != nil && (o.by != "auto" || o.base != ""):

@@ -80,6 +80,20 @@ func TestCompareArms(t *testing.T) {
 	}
 }
 
+// TestBetweenArms: arms are keys if no other key has them, and the mistake of a second key that is
+// also a directory is named.
+func TestBetweenArms(t *testing.T) {
+	dir := armsDirectory(t, 1.03, 1)
+	t.Chdir(t.TempDir())
+	must.Do(t, os.Mkdir("new", 0o700))
+	r := krunctl(t, "compare", "--between", "base", "new", dir)
+	must.Be(t, r.code == exitUsage && strings.Contains(r.stderr, "new, "+dir+" are files or directories") &&
+		strings.Contains(r.stderr, "--between base --between KEY"), r.text())
+	r = krunctl(t, "compare", "--between", "base", "--between", "new", dir)
+	must.Be(t, r.code == exitOK && strings.HasPrefix(r.stdout, "b:C:v@new is 2.9 % slower than b:C:v@base"),
+		r.text())
+}
+
 // TestJudgementOfLost: a benchmark that fails in every execution of the new build is not "nothing
 // got worse" because another benchmark can be compared.
 func TestJudgementOfLost(t *testing.T) {
