@@ -31,7 +31,7 @@ func ExplainText(w io.Writer, most int, doc *explain.Document, executions []int)
 		explainKey(w, &doc.Keys[i], executions, all)
 	}
 	if len(all) > 0 {
-		fmt.Fprintf(w, "\nMissing for all %d keys:\n", len(doc.Keys))
+		fmt.Fprintf(w, "\nMissing for all %s:\n", display.Count(len(doc.Keys), "key"))
 		for _, missing := range all {
 			fmt.Fprintln(w, display.Wrap("  "+display.Terminal(missing)+".", explainWidth, "    "))
 		}

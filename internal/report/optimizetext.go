@@ -49,7 +49,11 @@ func optimizedAnswer(f *optimize.Findings) string {
 	if keys == 0 {
 		return " None of the keys has one."
 	}
-	text := fmt.Sprintf(" %d of %s have one.", keys, display.Count(len(f.Results), "key"))
+	have := "have"
+	if keys == 1 {
+		have = "has"
+	}
+	text := fmt.Sprintf(" %d of %s %s one.", keys, display.Count(len(f.Results), "key"), have)
 	for _, s := range f.Strategies {
 		if s.Seconds < s.FullSeconds {
 			return fmt.Sprintf("%s It takes %s less time.", text, percentOf(s.Saved))

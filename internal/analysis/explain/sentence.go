@@ -215,6 +215,9 @@ func (s *study) causeText(statement, e, i int) string {
 	if noun == "" || strings.Contains(t.source.label, "/") { // a quotient is no count
 		noun = strings.TrimPrefix(t.source.label, "column ")
 	}
+	if a.count[i] == 1 && noun == trait.counted {
+		noun = strings.TrimSuffix(strings.ReplaceAll(noun, "switches", "switch"), "s")
+	}
 	sorted := slices.Sorted(slices.Values(a.count))
 	return fmt.Sprintf("%s %s, usually %s", number(a.count[i]), noun, number(sorted[len(sorted)/2]))
 }

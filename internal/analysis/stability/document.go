@@ -8,6 +8,7 @@ import (
 
 	"krund/internal/analysis/dataset"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 	"krund/internal/experiment/key"
 )
 
@@ -84,11 +85,7 @@ const whyStopped = " were ended by [stop.iterations] after warm-up and measureme
 	"compare rules, record whole executions with dry_run = true"
 
 func (s Short) leftOut(pair *dataset.Pair) warmup.LeftOut {
-	steps := "1 step"
-	if s.Steps != 1 {
-		steps = fmt.Sprintf("%d steps", s.Steps)
-	}
-	problem := fmt.Sprintf("it is too short: %s of the %d needed", steps, s.Least)
+	problem := fmt.Sprintf("it is too short: %s of the %d needed", display.Count(s.Steps, "step"), s.Least)
 	if slices.ContainsFunc(pair.Executions, func(e dataset.Execution) bool {
 		return e.Number == s.Number && e.Stopped
 	}) {

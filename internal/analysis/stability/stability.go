@@ -34,6 +34,7 @@ import (
 
 	"krund/internal/analysis/bootstrap"
 	"krund/internal/analysis/warmup"
+	"krund/internal/display"
 )
 
 // Result holds the results of the criteria for a key.
@@ -149,19 +150,16 @@ func (r *Result) cut(series [][]float64, p *Parameters) (steps []*Steps, indexes
 		}
 	}
 	if len(steps) == 0 {
-		return nil, nil, fmt.Errorf("%w: the longest execution makes %d steps of %s, and warm-up (%d) and "+
+		return nil, nil, fmt.Errorf("%w: the longest execution makes %s of %s, and warm-up (%d) and "+
 			"measurement (%d) need %d; record more, or lower them or the step",
-			ErrShort, most, length.unit(), p.WarmupMax, p.Measure, p.least())
+			ErrShort, display.Count(most, "step"), length.unit(), p.WarmupMax, p.Measure, p.least())
 	}
 	return steps, indexes, nil
 }
 
 func (l Length) unit() string {
-	switch {
-	case l.Iterations == 1:
-		return "1 iteration"
-	case l.Iterations > 1:
-		return fmt.Sprintf("%d iterations", l.Iterations)
+	if l.Iterations > 0 {
+		return display.Count(l.Iterations, "iteration")
 	}
 	return l.String()
 }

@@ -92,7 +92,11 @@ func Judge(e Evidence, l Limits) Judgment {
 		wrong = append(wrong, how)
 	}
 	if e.Done != e.Planned && !e.stopped() && (len(wrong) > 0 || len(e.Series)+len(e.Unsound) == 0) {
-		wrong = append(wrong, fmt.Sprintf("%d of %d iterations were measured", e.Done, e.Planned))
+		were := "were"
+		if e.Done == 1 {
+			were = "was"
+		}
+		wrong = append(wrong, fmt.Sprintf("%d of %d iterations %s measured", e.Done, e.Planned, were))
 	}
 	wrong = append(wrong, e.Series...)
 	if why := e.tooLong(); why != "" {

@@ -86,6 +86,8 @@ func TestJudge(t *testing.T) {
 			results.Completed, nil},
 		{"stopped too early", good(func(e *Evidence) { e.Planned, e.Enough = 2000, 101 }), Limits{},
 			results.Error, []string{"100 of 2000 iterations were measured"}},
+		{"one iteration", good(func(e *Evidence) { e.Planned, e.Done = 20, 1 }), Limits{},
+			results.Error, []string{"1 of 20 iterations was measured"}},
 		{"crashed when it was asked to stop", good(func(e *Evidence) {
 			e.Planned, e.Enough, e.Exit = 2000, 90, &one
 		}), Limits{}, results.Error, []string{"exit status 1"}},
