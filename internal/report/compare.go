@@ -34,13 +34,29 @@ func CompareTable(r *compare.Result) Table {
 	return t
 }
 
-// changes adds a row for each change.
+// changes adds a row for each change. The effects beside the steady state have columns if a key has
+// them; their intervals are those of the key alone.
 func (t *Table) changes(r *compare.Result, list []compare.Change) {
 	t.Columns = []Head{"Key", "Verdict", ">Change", ">p", ">Before", ">Detectable", "Class"}
+	null := slices.ContainsFunc(list, func(c compare.Change) bool { return c.Null != nil })
+	first := slices.ContainsFunc(list, func(c compare.Change) bool { return c.FirstTotal != nil })
+	if null {
+		t.Columns = append(t.Columns, ">Null arm")
+	}
+	if first {
+		t.Columns = append(t.Columns, Head(fmt.Sprintf(">First %d", r.FirstIterations)))
+	}
 	for i := range list {
 		c := &list[i]
 		v := newCompareView(r, c)
-		t.Add(c.Key, c.Verdict, v.Change, v.P, v.Before, v.Detectable, classChange(c))
+		row := []Cell{c.Key, c.Verdict, v.Change, v.P, v.Before, v.Detectable, classChange(c)}
+		if null {
+			row = append(row, v.Null)
+		}
+		if first {
+			row = append(row, v.First)
+		}
+		t.Add(row...)
 	}
 }
 
@@ -346,7 +362,7 @@ func CompareCSV(w io.Writer, r *compare.Result) error {
 	}
 	columns += ` more_executions=help.more_executions would_show=help.would_show
 		would_show_same=help.would_show_same warnings
-		warnings_of_all base level row`
+		warnings_of_all base factor_level=level row`
 	type row struct {
 		*compare.Change
 		Paired bool             `json:"paired"`

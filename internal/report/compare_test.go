@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,6 +94,12 @@ func TestCompareGoldens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
 			must.Do(t, write(&b, r))
+			if name == "csv" {
+				head, _, _ := strings.Cut(b.String(), "\n")
+				names := strings.Split(head, ",")
+				slices.Sort(names)
+				must.Equal(t, len(slices.Compact(names)), strings.Count(head, ",")+1)
+			}
 			if name == "junit" {
 				must.Do(t, xml.Unmarshal(b.Bytes(), new(struct{})))
 			}
@@ -130,6 +138,54 @@ func TestOneKey(t *testing.T) {
 		"executions have other classes; ratio 1.0000 (0.9800, 1.0200)")
 	r.Changes[0].Verdict, r.Changes[0].Reason = compare.CannotTell, "measure more"
 	must.Equal(t, CompareAnswer(r), "cannot tell whether new_1.krun differs from old.krun: measure more")
+}
+
+// TestColumnsBeside: the null arm and the first iterations have columns where a key has values.
+func TestColumnsBeside(t *testing.T) {
+	r := comparison()
+	r.FirstIterations = 5
+	table := CompareTable(r)
+	must.Equal(t, fmt.Sprint(table.Columns[7:]), "[>Null arm >First 5]")
+	must.Equal(t, fmt.Sprint(table.Rows[0][7:]), "[+0.1 % (−0.9, +1.1) −5.0 % (−15.0, +5.0)]")
+	for i := range r.Changes {
+		r.Changes[i].Null, r.Changes[i].FirstTotal = nil, nil
+	}
+	must.Equal(t, len(CompareTable(r).Columns), 7)
+}
+
+// TestFactors: a change that doubles or halves is a factor, as in the sentences, and the axis of
+// the figure has either factors or percentages.
+func TestFactors(t *testing.T) {
+	for _, c := range []struct {
+		ratio, low, high float64
+		text             string
+	}{
+		{92.069, 85.769, 98.832, "×92.1 (85.8, 98.8)"}, {2, 1.5, 2.5, "×2.00 (1.50, 2.50)"},
+		{0.2433, 0.2, 0.3, "×0.243 (0.200, 0.300)"}, {1.99, 1.9, 2.08, "+99.0 % (+90.0, +108.0)"},
+		{3, 1, 9, "×3.00 (>1.00, 9.00)"}, {6647, 6000, 7300, "×6647 (6000, 7300)"},
+		{1.5e17, 0, math.Inf(1), "×1.500e+17 (0, +Inf)"},
+	} {
+		must.Equal(t, changeText(c.ratio, c.low, c.high), c.text, c.ratio)
+	}
+	for _, c := range []struct {
+		span Span
+		want string
+	}{
+		{Span{0.2, 1.1}, "×0.2 ×0.3 ×0.4 ×0.5 ×0.6 ×0.8 ×1"},
+		{Span{0.6, 1.5}, "−40 % −20 % 0 % +20 % +40 %"},
+	} {
+		var ticks []string
+		for _, v := range ratioTicks(c.span) {
+			ticks = append(ticks, c.span.ratioTick(v))
+		}
+		must.Equal(t, strings.Join(ticks, " "), c.want)
+	}
+}
+
+// TestLaTeXSigns: the minus, the signs of verdicts and quotes are those of LaTeX.
+func TestLaTeXSigns(t *testing.T) {
+	must.Equal(t, latexText(`−75.7 % ▲▼■◆○ reboot = "kexec" ("same")`), `$-$75.7 \% $\blacktriangle$`+
+		`$\blacktriangledown$$\blacksquare$$\blacklozenge$$\circ$ reboot = `+"``"+`kexec'' (`+"``"+`same'')`)
 }
 
 // TestComparePlots: the static picture has all keys and the calibration, in every format.

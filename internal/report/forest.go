@@ -109,7 +109,7 @@ func (f *Forest) axis(p panel) {
 	for i, t := range f.Ticks {
 		logs[i] = math.Log(t)
 	}
-	p.ruler(logs, func(v float64) string { return ratioTick(math.Exp(v)) })
+	p.ruler(logs, func(v float64) string { return f.Span.ratioTick(math.Exp(v)) })
 	p.lines(axisInk, append(corners(p.Rectangle), p.Min))
 	p.axisName("change of the steady state")
 }
@@ -310,7 +310,7 @@ func ratioSpan(changes []compare.Change) Span {
 
 // ratioTicks are round percentages; for large changes round factors.
 func ratioTicks(s Span) []float64 {
-	if s.High > 2.5 || s.Low < 0.4 {
+	if s.doubles() {
 		return s.logTicks(forestLogTicks)
 	}
 	ticks := Span{100 * (s.Low - 1), 100 * (s.High - 1)}.Ticks(forestTicks)
@@ -320,9 +320,15 @@ func ratioTicks(s Span) []float64 {
 	return ticks
 }
 
-// ratioTick writes a ratio as a percentage, or as a factor from 2.5 on.
-func ratioTick(v float64) string {
-	if v >= 2.5 || v <= 0.4 {
+// doubles reports whether a ratio doubles or halves within the span.
+func (s Span) doubles() bool { return doubled(s.Low) || doubled(s.High) }
+
+// doubled reports whether a factor says more than a percentage, as of 2 or more, or its inverse.
+func doubled(ratio float64) bool { return ratio >= 2 || ratio <= 0.5 }
+
+// ratioTick writes a ratio on an axis: as a percentage, or all of them as factors.
+func (s Span) ratioTick(v float64) string {
+	if s.doubles() {
 		return "×" + strconv.FormatFloat(v, 'g', 3, 64)
 	}
 	return signed(v, threeDigits)
@@ -351,8 +357,13 @@ func signed(ratio float64, number func(float64) string) string {
 	return "+" + text + " %"
 }
 
-// changeText writes a ratio and its interval as changes: "+3.1 % (+1.0, +5.2)".
+// changeText writes a ratio and its interval as changes, "+3.1 % (+1.0, +5.2)", or as the factors
+// that sentences have, "×92.1 (85.8, 98.8)".
 func changeText[T ~float64](ratio, low, high T) string {
+	if doubled(float64(ratio)) {
+		from, to := endsText(float64(low), float64(high), 1, timesText)
+		return fmt.Sprintf("×%s (%s, %s)", timesText(float64(ratio)), from, to)
+	}
 	bound := func(v float64) string { return strings.TrimSuffix(signed(v, oneDecimal), " %") }
 	from, to := endsText(float64(low), float64(high), 1, bound)
 	return fmt.Sprintf("%s (%s, %s)", signed(float64(ratio), oneDecimal), from, to)

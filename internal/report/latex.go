@@ -14,13 +14,13 @@ import (
 
 // latexHead lists the packages to load, and defines the bar that holds the median, which is red in
 // the study's tables. A spike is drawn from its own numbers, so that its command can be replaced.
-const latexHead = `% \usepackage{booktabs,longtable,sparklines}
+const latexHead = `% \usepackage{amssymb,booktabs,longtable,sparklines}
 \providecommand{\medianspike}{}
 \def\medianspike #1 #2 {{\definecolor{sparkspikecolor}{rgb}{0.84,0.37,0}\sparkspike #1 #2 }}
 `
 
-// latex is the table as a fragment of a document that loads booktabs, longtable and sparklines,
-// which warmup_stats' tables also need.
+// latex is the table as a fragment of a document that loads amssymb, and booktabs, longtable and
+// sparklines, which warmup_stats' tables also need.
 func (t *Table) latex() string {
 	var b strings.Builder
 	b.WriteString(latexHead)
@@ -65,8 +65,7 @@ func latexCell(c Cell) string {
 
 // latexText escapes text and converts the signs that tables use.
 func latexText(s string) string {
-	return strings.NewReplacer("±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°",
-		`$^\circ$`, "µ", `$\mu$`).Replace(escapeLaTeX(s))
+	return strings.NewReplacer(latexSigns...).Replace(escapeLaTeX(s))
 }
 
 // latex draws the thumbnail with the package sparklines.
@@ -100,26 +99,46 @@ func escapeXML(s string) string {
 var latexSpecial = strings.NewReplacer(
 	`\`, `\textbackslash{}`, `{`, `\{`, `}`, `\}`, `$`, `\$`, `&`, `\&`, `#`, `\#`, `%`, `\%`, `_`, `\_`,
 	`^`, `\textasciicircum{}`, `~`, `\textasciitilde{}`, `<`, `\textless{}`, `>`, `\textgreater{}`, `|`,
-	`\textbar{}`, `"`, `''`,
+	`\textbar{}`,
 	`[`, `{[}`, // after \\ it would begin an option
 )
+
+// latexQuotes opens a quotation at the beginning and after what may precede one, and closes others.
+func latexQuotes(s string) string {
+	var b strings.Builder
+	before := ' '
+	for _, r := range s {
+		switch {
+		case r != '"':
+			b.WriteRune(r)
+		case strings.ContainsRune(" ([{=:", before):
+			b.WriteString("``")
+		default:
+			b.WriteString("''")
+		}
+		before = r
+	}
+	return b.String()
+}
 
 // escapeLaTeX escapes text for LaTeX with any engine and font encoding: letters missing from its
 // own fonts (OT1) become "?".
 func escapeLaTeX(s string) string {
-	return latexSpecial.Replace(strings.Map(func(r rune) rune {
+	return latexSpecial.Replace(latexQuotes(strings.Map(func(r rune) rune {
 		switch {
-		case r < unicode.MaxASCII, strings.ContainsRune(latexSigns, r):
+		case r < unicode.MaxASCII, slices.Contains(latexSigns, string(r)):
 			return r
 		case r >= 'À' && r <= 'ÿ' && !strings.ContainsRune("ÐÞðþ", r):
 			return r
 		}
 		return '?'
-	}, display.PlainLine(s)))
+	}, display.PlainLine(s))))
 }
 
-// latexSigns are the characters for which latexText has commands.
-const latexSigns = "±×→≠°µ"
+// latexSigns are characters outside of ASCII, each with its command.
+var latexSigns = []string{"±", `$\pm$`, "×", `$\times$`, "→", `$\rightarrow$`, "≠", `$\neq$`, "°",
+	`$^\circ$`, "µ", `$\mu$`, "−", `$-$`, "…", `\dots{}`, "▲", `$\blacktriangle$`, "▼", `$\blacktriangledown$`,
+	"■", `$\blacksquare$`, "◆", `$\blacklozenge$`, "○", `$\circ$`}
 
 var markdownSpecial = strings.NewReplacer(
 	`\`, `\\`, `|`, `\|`, `*`, `\*`, `_`, `\_`, "`", "\\`", `<`, `&lt;`, `>`, `&gt;`, `[`, `\[`, `]`, `\]`,

@@ -63,7 +63,6 @@ func (a answer) noun(n int) string {
 
 // size says how much lower or higher values are: "is 12.1 % faster than".
 func (a answer) size(g share) (verb, size, than string) {
-	const times = 2 // from which a factor says more than a percentage
 	wall := cmp.Or(a.Rules.Column, dataset.Wall) == dataset.Wall
 	factor := max(g.ratio, 1/g.ratio)
 	word := map[[2]bool]string{{true, true}: "faster", {true, false}: "slower", {false, true}: "less",
@@ -75,7 +74,7 @@ func (a answer) size(g share) (verb, size, than string) {
 	switch {
 	case math.IsNaN(g.ratio):
 		return verb, word, "than"
-	case factor < times:
+	case !doubled(factor):
 		return verb, display.Fixed(100*math.Abs(g.ratio-1), 1) + " % " + word, "than"
 	case wall && g.lower:
 		return "is", timesText(factor) + " times as fast", "as"
@@ -101,7 +100,12 @@ func (g share) mean() string {
 }
 
 // timesText is a factor with three digits.
-func timesText(v float64) string { return display.Fixed(v, max(0, 2-int(math.Floor(math.Log10(v))))) }
+func timesText(v float64) string {
+	if !(v >= 1e-6 && v < 1e6) {
+		return Number(v)
+	}
+	return display.Fixed(v, max(0, 2-int(math.Floor(math.Log10(v)))))
+}
 
 // text is the sentence, and which executions it is about if an extended experiment has others.
 func (a answer) text() string {

@@ -101,8 +101,8 @@ func plainText(c Cell) string {
 func ResultTable(doc *warmup.Document, facts *Facts) Table {
 	unit := display.UnitOf(doc.Unit)
 	t := Table{
-		Caption: fmt.Sprintf("%s: %s of %d keys, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
-			len(doc.Pairs), doc.Parameters.Mode, doc.Parameters.Delta),
+		Caption: fmt.Sprintf("%s: %s of %s, mode %s, delta %s", doc.Source.Name, doc.Parameters.Column,
+			display.Count(len(doc.Pairs), "key"), doc.Parameters.Mode, doc.Parameters.Delta),
 		Label: "tab:warmup",
 		Columns: []Head{
 			"Benchmark", "VM", "Variant", ">Executions", "Class", ">Steady iter (#)", "", ">Steady time",
@@ -217,7 +217,8 @@ func (t *Table) text() string {
 			b.WriteString("\n")
 		}
 		if t.Shown > 0 && i == t.Shown && i < len(t.Notes)-1 {
-			line(fmt.Sprintf("  * and %d notes more: --format markdown", len(t.Notes)-i), "    ")
+			left := display.Count(len(t.Notes)-i, "note")
+			line("  * and "+left+" more, with --format markdown", "    ")
 			break
 		}
 		line("  * "+note, "    ")
