@@ -47,6 +47,15 @@ func (d *decided) cannotTell(c *Change, noise float64, o Options) (string, *Help
 	case e.zero():
 		return "every value is 0 on both sides: no change is a percentage of 0", nil
 	}
+	const useless = 10 // a change of 1000 %
+	if detectable := float64(c.Steady.Detectable); d.corrected > o.alpha() && !(detectable < useless) {
+		remedy := "`krunctl explain` says what moves them"
+		if min(e.n, e.m) < better {
+			remedy = fmt.Sprintf("measure at least %d", better)
+		}
+		return fmt.Sprintf("%s executions vary so much that only a factor of ten could be seen; %s",
+			countsText(e, o), remedy), nil
+	}
 	reason := fmt.Sprintf("%s executions would have shown a change of %s", countsText(e, o),
 		Percent(float64(c.Steady.Detectable)))
 	if d.corrected <= o.alpha() {
