@@ -42,13 +42,10 @@ type convertOptions struct {
 func convertCommand(a *app) *cobra.Command {
 	var o convertOptions
 	c := &cobra.Command{
-		Use:   "convert --to FORMAT DIR|NAME.toml|FILE",
+		Use:   "convert [--to FORMAT] DIR|NAME.toml|FILE",
 		Short: "Write measured series, or a configuration of Krun, in another format",
 		Args:  arguments(1, 1, "an experiment or a file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if !c.Flags().Changed("to") {
-				return usageError(errors.New("which --to? csv, jsonl, trace, krun, go, parquet or toml"))
-			}
 			return a.convert(c, args[0], o)
 		},
 	}

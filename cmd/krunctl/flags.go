@@ -128,6 +128,16 @@ func only(c *cobra.Command, what, allowed string) error {
 	return wrong
 }
 
+// notTogether returns an error if two of these flags were given.
+func notTogether(c *cobra.Command, names ...string) error {
+	given := slices.DeleteFunc(names, func(name string) bool { return !c.Flags().Changed(name) })
+	if len(given) < 2 {
+		return nil
+	}
+	return usageError(fmt.Errorf("--%s cannot be combined with --%s; see `%s --help`", given[0], given[1],
+		c.CommandPath()))
+}
+
 // rules is a flag for settings that only specialists need: NAME=VALUE sets a hidden flag.
 type rules struct {
 	of    *pflag.FlagSet

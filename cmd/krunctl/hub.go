@@ -107,11 +107,15 @@ func joinCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "join URL", Short: "Register this machine with a hub",
 		Args: arguments(1, 1, "the address of the hub"),
-		RunE: func(c *cobra.Command, args []string) error { return a.join(c.Context(), args[0], o) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := notTogether(c, "token", "token-file"); err != nil {
+				return err
+			}
+			return a.join(c.Context(), args[0], o)
+		},
 	}
 	c.Flags().StringVar(&o.tokenFile, "token-file", "", "file with the token to join; - is standard input")
 	c.Flags().StringVar(&o.token, "token", "", "the token itself, which other users can see meanwhile")
-	c.MarkFlagsMutuallyExclusive("token", "token-file")
 	c.Flags().Lookup("token").Hidden = true // a file is better
 	c.Flags().StringVar(&o.pool, "pool", "", "pool of identical machines that this one belongs to")
 	c.Flags().StringVar(&o.name, "name", "", "name of this machine at the hub; the default is its host name")

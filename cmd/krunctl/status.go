@@ -35,6 +35,9 @@ func statusCommand(a *app) *cobra.Command {
 		Use: "status DIR|NAME.toml", Short: "Show how far an experiment is",
 		Args: arguments(1, 1, "the experiment's directory or configuration"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := notTogether(c, "watch", "serve", "format"); err != nil {
+				return err
+			}
 			if !o.decision {
 				if err := only(c, "a status", "format by watch serve"); err != nil {
 					return err
@@ -60,7 +63,6 @@ func statusCommand(a *app) *cobra.Command {
 	a.keyFlag(c, &o.key)
 	a.hostFlag(c.Flags(), &o.host, "")
 	hide(c.Flags(), "host")
-	c.MarkFlagsMutuallyExclusive("format", "watch", "serve")
 	return c
 }
 

@@ -221,3 +221,9 @@ func TestServeWarns(t *testing.T) {
 			"everyone in the network can read") == want, address, err, warned.String())
 	}
 }
+
+// TestStatusOneWay: options that exclude each other are wrong usage, in words of this program.
+func TestStatusOneWay(t *testing.T) {
+	krunctl(t, "status", "--watch", "--format", "json", "x.krun").says(t, exitUsage, "",
+		"--watch cannot be combined with --format")
+}
