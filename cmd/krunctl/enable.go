@@ -202,7 +202,7 @@ func (a *app) disable(ctx context.Context, arg string, o unitOptions) error {
 	if removed {
 		a.console().Line("removed", "%s; the next boot is an ordinary one", autostart.UnitName(name))
 	} else {
-		a.console().Line("nothing to do", "%s is not enabled", autostart.UnitName(name))
+		a.console().Line("unchanged", "%s is not enabled", autostart.UnitName(name))
 	}
 	if o.stop {
 		if err := a.systemctl(ctx, "stop", autostart.UnitName(name)); err != nil {

@@ -86,7 +86,7 @@ func (a *app) resume(ctx context.Context, arg string) error {
 	if was {
 		a.console().Line("resumed", "%s", f.Dir())
 	} else {
-		a.console().Line("nothing to do", "%s has no hold", f.Dir())
+		a.console().Line("unchanged", "%s has no hold", f.Dir())
 	}
 	why, err := autostart.FindHold(a.fsys, f.Dir(), a.machine(ctx).Root)
 	if err != nil {

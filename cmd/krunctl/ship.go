@@ -141,7 +141,7 @@ func (a *app) abandoned(experiment string) bool {
 func (a *app) shipIdle(ctx context.Context) error {
 	lock, err := directory.LockMachine(a.fsys, "krunctl hub ship", a.runtime...)
 	if err != nil {
-		a.console().Line("nothing to do", "%v", err)
+		a.console().Line("idle", "%v", err)
 		return nil
 	}
 	if err := lock.Release(); err != nil { // krund may start: shipping does not disturb its start
@@ -169,7 +169,7 @@ func (a *app) shipIdle(ctx context.Context) error {
 	defer cancel()
 	alone, err := a.joinedMachine().Lock()
 	if errors.Is(err, durable.ErrLocked) {
-		a.console().Line("nothing to do", "another krunctl hub ship begins an experiment")
+		a.console().Line("idle", "another krunctl hub ship begins an experiment")
 		return errors.Join(failed...)
 	}
 	if err != nil {
