@@ -69,7 +69,7 @@ demo: quiet-build
 	@echo
 	@echo "The results are in demo.krun/. Next, from here:"
 	@echo "  $(BIN)/krunctl status demo.krun"
-	@echo "  $(BIN)/krunctl show demo.krun 0      # the iterations of the first process execution"
+	@echo "  $(BIN)/krunctl show --series demo.krun 0  # the iterations of the first process execution"
 	@echo "  make ab                              # compare two builds of a program"
 	@echo "The report, for a browser: file://$(BUILD)/demo-report/index.html"
 	@echo

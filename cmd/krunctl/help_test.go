@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -47,6 +48,63 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestHelpFits: on a terminal of 80 columns no line of a help is wider, what people copy is whole,
+// the text of an item stands below its beginning, and a line ends only where the next word does not
+// fit.
+func TestHelpFits(t *testing.T) {
+	const width = 80
+	begins := regexp.MustCompile(`^ +(- |\S+( \S+)* {2,})`)
+	all := commands(&app{})
+	root := all[0].Root()
+	root.SetHelpFunc(shortHelp(root.HelpFunc(), width))
+	for _, c := range append(all, root) {
+		t.Run(c.CommandPath(), func(t *testing.T) {
+			before := c.Long
+			var out strings.Builder
+			root.SetOut(&out)
+			must.Be(t, c.Help() == nil && out.Len() > 0)
+			for line := range strings.Lines(out.String()) {
+				must.Be(t, utf8.RuneCountInString(line) <= width+1 || len(strings.Fields(line)) == 1, line)
+			}
+			if !c.HasParent() {
+				return
+			}
+			help, _, _ := strings.Cut(out.String(), "\nUsage:\n")
+			for line := range strings.Lines(before) {
+				copied := strings.HasPrefix(line, "  ") && !begins.MatchString(line) &&
+					!strings.HasPrefix(line, "     ")
+				must.Be(t, !copied || strings.HasPrefix(line, "    ") ||
+					strings.Contains(help+"\n", "\n"+line), "not whole:", line, help)
+			}
+			_, examples, _ := strings.Cut(before, "\nEXAMPLES\n")
+			examples, _, _ = strings.Cut(examples, "\n\n")
+			must.Contain(t, help, examples)
+			text := strings.Replace(help, examples, "", 1)
+			column, last := 0, ""
+			for line := range strings.Lines(text) {
+				line = strings.TrimSuffix(line, "\n")
+				own := strings.TrimLeft(line, " ")
+				indent := len(line) - len(own)
+				first, _, _ := strings.Cut(own, " ")
+				continued := last != "" && indent > 0 && !begins.MatchString(line)
+				switch item := begins.FindString(line); {
+				case item != "":
+					column = len(item)
+				case continued && begins.MatchString(last):
+					must.Be(t, indent == column, "not below the text:", last, line)
+				}
+				prose := indent == 0 && own != "" && last != "" && !strings.HasPrefix(last, " ") &&
+					last != strings.ToUpper(last)
+				filled := prose || continued && column > 0 && indent == column
+				must.Be(t, !filled || utf8.RuneCountInString(last+" "+first) > width, "ragged:", last, line)
+				if last = line; own == "" {
+					column = 0
+				}
+			}
+		})
+	}
+}
+
 // TestGroups: every command is in a group of the list, and the groups are in the order of an
 // experiment's life.
 func TestGroups(t *testing.T) {
@@ -77,7 +135,8 @@ func TestGroups(t *testing.T) {
 func examples(help string) [][]string {
 	_, rest, _ := strings.Cut(help, "EXAMPLES\n")
 	var all [][]string
-	for line := range strings.Lines(rest) {
+	rest = strings.ReplaceAll(rest, " \\\n    ", " ")
+	for line := range strings.Lines(strings.ReplaceAll(rest, " |\n    ", " | ")) {
 		line, isExample := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  krunctl ")
 		if !isExample {
 			continue

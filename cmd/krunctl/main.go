@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 	"time"
@@ -92,8 +93,8 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 		a.talk("%s", said)
 	}
 	root.SetArgs(joinValues(args))
-	painted, help := console.NewPainter(out, stdout), console.NewPainter(out, stdout).Plain()
-	root.SetOut(help)
+	painted := console.NewPainter(out, stdout)
+	root.SetOut(out)
 	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
 		if isText(c) {
 			a.stdout = painted
@@ -103,7 +104,7 @@ func runIn(a *app, args []string, stdout io.Writer) int {
 	if isText(c) && a.console().Width() > 0 && wordsOf[c.Name()] != "" && painted.Started() {
 		a.print("\nwords: %s --help, %s\n", c.CommandPath(), wordsOf[c.Name()])
 	}
-	if closed := errors.Join(help.Close(), painted.Close()); err == nil {
+	if closed := painted.Close(); err == nil {
 		err = closed
 	}
 	if flushed := out.Flush(); err == nil && flushed != nil {
@@ -163,8 +164,7 @@ EXIT STATUS
   1  something could not be done, problems were found, or there was nothing to
      analyze because no execution was completed
   2  wrong usage, or a mistake in the configuration
-  3  success, but damaged records were left out, or (similarity, stability) no
-     key could be judged; standard error names them`
+  3  success, but damaged records were left out; standard error names them`
 
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -214,20 +214,14 @@ func shortHelp(usual func(*cobra.Command, []string), width int) func(*cobra.Comm
 	return func(c *cobra.Command, args []string) {
 		if c.HasParent() {
 			if width > 0 {
-				c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), "FlagUsages",
-					fmt.Sprint("FlagUsagesWrapped ", width)))
-				paragraphs := strings.Split(c.Long, "\n\n")
-				for i, p := range paragraphs {
-					if !strings.Contains("\n"+p, "\n ") {
-						paragraphs[i] = display.Wrap(strings.ReplaceAll(p, "\n", " "), width, "")
-					}
-				}
-				c.Long = strings.Join(paragraphs, "\n\n")
+				c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), "FlagUsages |",
+					fmt.Sprint("FlagUsagesWrapped ", width, " |")))
+				c.Long = fitHelp(c.Long, width)
 			}
 			usual(c, args)
 			return
 		}
-		w := c.OutOrStdout()
+		w := &strings.Builder{}
 		fmt.Fprintln(w, startHelp)
 		for _, g := range c.Groups() {
 			fmt.Fprintf(w, "\n%s\n", g.Title)
@@ -239,7 +233,56 @@ func shortHelp(usual func(*cobra.Command, []string), width int) func(*cobra.Comm
 		}
 		fmt.Fprint(w, "\nkrunctl COMMAND --help explains a command; so do man krunctl, and docs/.\n"+
 			"krunctl --version, and krunctl completion SHELL, are there, too.\n")
+		fmt.Fprint(c.OutOrStdout(), fitHelp(w.String(), width))
 	}
+}
+
+// item is the first line of an item in a help text: its mark or its name, and its text.
+var item = regexp.MustCompile(`^( +(?:- |\S+(?: \S+)* {2,}))([^ #].*)$`)
+
+// fitHelp fits a help text to a terminal of this width. Lines of a paragraph, or of an item, are
+// joined and broken again. What people copy stays as it is: the examples, and indented lines that
+// are no items, such as those of a configuration.
+func fitHelp(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	var out strings.Builder
+	var name, indent, body string // of the paragraph or item that is being read
+	flush := func() {
+		if body != "" {
+			out.WriteString(name + display.Wrap(indent+body, width, indent)[len(indent):] + "\n")
+		}
+		body = ""
+	}
+	examples := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		title := line != "" && line == strings.ToUpper(line) && !strings.HasPrefix(line, " ")
+		if title {
+			examples = line == "EXAMPLES"
+		}
+		own := strings.TrimLeft(line, " \t")
+		parts := item.FindStringSubmatch(line)
+		switch begins := parts != nil && len(parts[1]) < width/2; {
+		case examples, title, own == "", !begins && own != line && (body == "" || line != indent+own):
+			flush()
+			out.WriteString(line + "\n")
+		case begins:
+			flush()
+			name, indent, body = parts[1], strings.Repeat(" ", len(parts[1])), parts[2]
+		case body != "" && line == indent+own:
+			body += " " + own
+		default:
+			flush()
+			name, indent, body = "", "", line
+		}
+	}
+	flush()
+	if !strings.HasSuffix(text, "\n") {
+		return strings.TrimSuffix(out.String(), "\n")
+	}
+	return out.String()
 }
 
 // group is a part of the list that `krunctl --help` prints.

@@ -53,8 +53,9 @@ func reportCommand(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	choiceFlag(f, &o.format, "format", "f", "what to write (default: the ending of -o)", "html", "pdf", "svg",
-		"png")
+	choiceFlag(f, &o.format, "format", "f", "what to write (default: the ending of -o, or html)",
+		"html", "pdf", "svg", "png")
+	f.Lookup("format").DefValue = "" // the text says it
 	outputFlag(f, &o.output, "directory of the pages, created if necessary; or the file of a figure")
 	a.keyFlag(c, &o.key)
 	f.IntSliceVar(&o.executions, "execution", nil, "of a figure: only executions with these numbers")

@@ -19,7 +19,7 @@ func TestTimeExamples(t *testing.T) {
 	must.Write(t, "bench.py", "def run_iter(n): pass\n")
 	_, text, _ := strings.Cut(string(must.Get(helpTexts.ReadFile("help/time.txt"))(t)), "EXAMPLES\n")
 	n := 0
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.ReplaceAll(text, " \\\n    ", " ")) {
 		line, ok := strings.CutPrefix(line, "  krunctl ")
 		if !ok {
 			continue

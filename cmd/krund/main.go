@@ -34,10 +34,12 @@ const usage = `krund runs experiments that measure how programs warm up.
 
 Usage:
   krund run [flags] NAME.toml   start or continue the experiment
-  krund check [flags] NAME.toml check the configuration and the machine, change nothing
+  krund check [flags] NAME.toml check the configuration and the machine, change
+                                nothing
   krund census [--time 10s] [--cpus LIST] NAME.toml
-                                measure what disturbs the benchmarks' processors, with the settings
-                                that the file applies; print JSON (for krunctl check)
+                                measure what disturbs the benchmarks'
+                                processors, with the settings that the file
+                                applies; print JSON (for krunctl check)
   krund version
   krund help
 
@@ -45,45 +47,53 @@ The results are in the directory NAME.krun beside NAME.toml.
 ` + "`krunctl status NAME.toml`" + ` shows the progress.
 
 Flags of run:
-  --directory DIR   use DIR instead of NAME.krun; --folder is the deprecated former name
-  --reboot MODE     what restarts before every process execution: hardware (the machine), kexec (its
-                    kernel), soft (its programs), or none. Default: experiment.reboot of the
-                    configuration. Every record contains what restarted.
-  --quick           try the whole experiment: no reboots, no waits, two executions of at most 20
-                    iterations, in the directory NAME-quick.krun; records and reports have that name.
-                    It replaces an earlier quick run that has ended, or had another configuration or
-                    other programs.
-  --accept-changed  go on although programs, benchmarks or libraries have changed since they were
-                    measured: as a new edition, which is never pooled with the results before.
-                    With reboots: ` + "`krunctl enable --accept-changed NAME.toml`" + `
+  --directory DIR   use DIR instead of NAME.krun; --folder is the deprecated
+                    former name
+  --reboot MODE     what restarts before every process execution: hardware (the
+                    machine), kexec (its kernel), soft (its programs), or none.
+                    Default: experiment.reboot of the configuration. Every
+                    record contains what restarted.
+  --quick           try the whole experiment: no reboots, no waits, two
+                    executions of at most 20 iterations, in the directory
+                    NAME-quick.krun; records and reports have that name. It
+                    replaces an earlier quick run that has ended, or had another
+                    configuration or other programs.
+  --accept-changed  go on although programs, benchmarks or libraries have
+                    changed since they were measured: as a new edition, which is
+                    never pooled with the results before. With reboots:
+                    ` + "`krunctl enable --accept-changed NAME.toml`" + `
   --dry-run         print what would run, and start nothing
   --quiet           print only errors
   --verbose         also print debugging messages
 
 Flags of check:
   --reboot MODE, --quick
-                    judge a run with these flags: without reboots, what only the defaults require
-                    is no more than a warning
+                    judge a run with these flags: without reboots, what only the
+                    defaults require is no more than a warning
   --json            print JSON
-  --try             also run one iteration of each key, with its limits, account and libraries,
-                    linked anew by experiment.relink, at most a minute each, and print what would
-                    fail and what to do. No control is applied, no hook runs, and nothing is stored.
+  --try             also run one iteration of each key, with its limits, account
+                    and libraries, linked anew by experiment.relink, at most a
+                    minute each, and print what would fail and what to do. No
+                    control is applied, no hook runs, and nothing is stored.
 
-With experiment.reboot other than "none", ` + "`krunctl enable NAME.toml`" + ` makes every boot start krund.
-A person cannot: on a machine that was not enabled for the experiment, run refuses it before
-anything is changed, and names --reboot none and --quick.
+With experiment.reboot other than "none", ` + "`krunctl enable NAME.toml`" + ` makes every
+boot start krund. A person cannot: on a machine that was not enabled for the
+experiment, run refuses it before anything is changed, and names --reboot none
+and --quick.
 
-Ctrl-C (SIGINT) or SIGTERM ends the running benchmark, makes its slot outstanding again, restores
-the machine and exits. A second one exits immediately; ` + "`krunctl repair --machine`" + ` then restores
-the machine.
+Ctrl-C (SIGINT) or SIGTERM ends the running benchmark, makes its slot
+outstanding again, restores the machine and exits. A second one exits
+immediately; ` + "`krunctl repair --machine`" + ` then restores the machine.
 
-krund does nothing while an experiment is held: by the file hold in its directory (` + "`krunctl hold`" + `,
-` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by the kernel argument krund.hold.
-` + "`krunctl stop`" + ` lets the running process execution finish and then ends the experiment.
-With boot.entry, krund runs only in boots of that boot loader entry (kernel argument krund.entry).
+krund does nothing while an experiment is held: by the file hold in its
+directory (` + "`krunctl hold`" + `, ` + "`krunctl resume`" + `), by the file /etc/krund/hold, or by
+the kernel argument krund.hold. ` + "`krunctl stop`" + ` lets the running process
+execution finish and then ends the experiment. With boot.entry, krund runs only
+in boots of that boot loader entry (kernel argument krund.entry).
 
-If a unit started krund (that of KRUND_UNIT) and the experiment cannot be opened, krund disables the
-unit, so that the next boots are ordinary ones, and sends one notification through [notify].
+If a unit started krund (that of KRUND_UNIT) and the experiment cannot be
+opened, krund disables the unit, so that the next boots are ordinary ones, and
+sends one notification through [notify].
 
 Examples:
   krund run --directory /tmp/demo.krun /usr/share/doc/krund/examples/demo.toml
@@ -93,12 +103,14 @@ Examples:
   krund run --reboot none --directory /tmp/trial.krun trial.toml
 
 Exit status:
-  0    nothing is outstanding, the machine is restarting, or the experiment is held or was stopped;
-       no process execution failed
-  1    the experiment stopped, or check found the machine unfit; the message says what to do
+  0    nothing is outstanding, the machine is restarting, or the experiment is
+       held or was stopped; no process execution failed
+  1    the experiment stopped, or check found the machine unfit; the message
+       says what to do
   2    wrong usage, or errors in the configuration; nothing was started
-  4    the experiment has ended or was stopped, and process executions failed (outcome error or
-       timeout); the last line has their number and the first reason
+  4    the experiment has ended or was stopped, and process executions failed
+       (outcome error or timeout); the last line has their number and the first
+       reason
   130  interrupted
 `
 

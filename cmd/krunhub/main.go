@@ -55,7 +55,7 @@ them experiments. People and programs submit, watch and compare experiments in o
 place.
 
   krunhub serve --listen :8642    on one computer; prints an address and a token
-  krunctl hub join URL                on each machine that measures
+  krunctl hub join URL            on each machine that measures
   krunhub admin-token             when no admin has a token any more
   krunhub mcp                     for programs that speak the Model Context Protocol
 

@@ -101,12 +101,6 @@ func NewPainter(w, terminal io.Writer) *Painter {
 	return &Painter{to: w, style: New(w, terminal).style}
 }
 
-// Plain returns it without colors, for help texts.
-func (p *Painter) Plain() *Painter {
-	p.bold, p.dim, p.yellow, p.reset = "", "", "", ""
-	return p
-}
-
 func (p *Painter) Write(text []byte) (int, error) {
 	if p.bold == "" && p.width == 0 {
 		p.started = p.started || len(text) > 0
