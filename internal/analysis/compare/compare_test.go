@@ -238,7 +238,7 @@ func TestCannotTell(t *testing.T) {
 		r.Changes[0].Steady.Ratio.Estimate != 1 {
 		t.Errorf("with itself: %+v", r.Changes)
 	}
-	wild := mustCompare(t, side(t, 4, 2, 3, one), side(t, 5, 2, 3, one), Options{}).Changes[0]
+	wild := mustCompare(t, side(t, 4, 2, 0.5, one), side(t, 6, 2, 0.5, one), Options{}).Changes[0]
 	must.Equal(t, wild.Reason,
 		"2 executions vary so much that only a factor of ten could be seen; measure at least 10")
 	empty := analyzed(t, &dataset.Dataset{})
