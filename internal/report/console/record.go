@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,18 +17,37 @@ import (
 	"krund/internal/experiment/results"
 )
 
-// Record writes a record for people: what it says of the outcome and the times, and then every
-// other field by its name in the file.
+// Record writes a record for people: sentences about what a person asks first, then the settings of
+// the machine, and then every other field by its name in the file.
 func (out *Console) Record(r results.Record) {
 	out.Line("record", "slot %d, attempt %d: %s, process execution %d", r.Slot, r.Attempt, r.Key, r.Pexec)
 	out.Line("outcome", "%s", r.Outcome)
 	out.list(r.Reasons)
-	out.Line("iterations", "%d of %d", len(r.WallNS), r.Iterations)
-	if text := wallText(r.WallNS); text != "" {
-		out.Line("wall", "%s", text)
-	}
-	if text := startupText(r.Startup); text != "" {
-		out.Line("start-up", "%s", text)
+	p, l := r.Process, r.Process.Limits
+	for _, line := range [][2]string{
+		{"experiment", fmt.Sprintf("%s on %s, by krund %s", r.Experiment, r.Host, r.Krund)},
+		{"started", fmt.Sprintf("%s, reboot %s, boot %s", r.Started.UTC().Format(time.RFC3339), r.Reboot,
+			r.BootID)},
+		{"iterations", fmt.Sprintf("%d of %d, parameter %d", len(r.WallNS), r.Iterations, r.Parameter)},
+		{"wall", wallText(r.WallNS)},
+		{"start-up", startupText(r.Startup)},
+		{"clock", fmt.Sprintf("%s, counters %s%s", r.Clock, r.CounterSource, inBrackets(r.CounterReason))},
+		{"command", display.ShellJoin(p.Argv)},
+		{"ended", endText(p)},
+		{"used", fmt.Sprintf("wall %s, user %s, system %s, at most %s of memory", nanoseconds(p.WallNS),
+			nanoseconds(p.UTimeNS), nanoseconds(p.STimeNS), display.Bytes(p.MaxRSSBytes))},
+		{"kernel log", kernelLogText(r.Machine.KernelLog)},
+		{"limits", fmt.Sprintf("heap %s, stack %s, time %s, processes %s, output %s",
+			known(l.HeapBytes, display.Bytes, "none"), known(l.StackBytes, display.Bytes, "none"),
+			known(l.TimeoutNS, nanoseconds, "none"), known(l.Processes, decimal, "none"),
+			known(l.OutputBytes, display.Bytes, "none"))},
+	} {
+		if line[1] != "" {
+			out.Line(line[0], "%s", line[1])
+		}
+		if line[0] == "kernel log" {
+			out.list(r.Machine.KernelLog.Lines)
+		}
 	}
 	for _, c := range r.Columns {
 		empty := ""
@@ -36,64 +56,94 @@ func (out *Console) Record(r results.Record) {
 		}
 		out.Line("column", "%s, %s, %d values%s%s", c.Label(), c.Kind, c.Len(), empty, inBrackets(c.Unit))
 	}
-	out.Line("command", "%s", display.ShellJoin(r.Process.Argv))
-	out.printOutput("stdout", r.Process.Stdout)
-	out.printOutput("stderr", r.Process.Stderr)
+	out.printOutput("stdout", p.Stdout)
+	out.printOutput("stderr", p.Stderr)
+	if len(r.Machine.Controls) > 0 {
+		out.print("\n")
+	}
 	out.printControls(r.Machine.Controls)
 	for _, c := range verdict.Changes(r.Machine.Throttle) {
 		out.Line(string(c.Kind), "%s: %d before, %d after", c.Name, c.Before, c.After)
 	}
-	out.print("\n")
-	rest := r // without what is said above
-	rest.Slot, rest.Attempt, rest.Pexec, rest.Outcome, rest.Reasons, rest.Iterations = 0, 0, 0, "", nil, 0
-	rest.Startup, rest.StartNS, rest.WallNS, rest.Columns = results.Startup{}, nil, nil, nil
-	rest.Process.Argv, rest.Process.Stdout, rest.Process.Stderr = nil, results.Output{}, results.Output{}
-	rest.Machine.Controls, rest.Machine.Throttle = nil, results.Throttle{}
-	out.fields("", reflect.ValueOf(rest))
 	if err := r.Check(); err != nil {
 		out.Line("inconsistent", "%v", err)
 	}
+	rest := fields{exec: r.Startup.ExecNS}
+	rest.add("", reflect.ValueOf(r))
+	out.print("\nother fields, by their names in the file (--format json has also checksums)\n")
+	rest.write(out)
 }
+
+// said lists the fields that have a sentence, or that only programs compare.
+const said = " krund experiment config_hash host slot attempt pexec parameter iterations outcome reasons " +
+	"reboot boot_id started clock counter_source counter_reason startup start_ns wall_ns columns " +
+	"process.argv process.limits process.not_started process.exit process.signal process.timed_out " +
+	"process.interrupted process.wall_ns process.utime_ns process.stime_ns process.maxrss_bytes " +
+	"process.stdout process.stderr machine.controls machine.throttle machine.kernel_log "
 
 // mostElements is the maximum number of elements of a list that are printed.
 const mostElements = 10
 
-// fields writes the fields of a record that are not empty, each by its path of JSON names, as
-// docs/output.md lists them. A struct of single values is one line.
-func (out *Console) fields(path string, v reflect.Value) {
+// fields are the fields of a record that are not empty, each with its path of JSON names, as
+// docs/output.md lists them, and its text. A struct of single values is one of them.
+type fields struct {
+	exec *int64 // when the process began, on the record's clock; nil: unknown
+	rows [][2]string
+}
+
+func (f *fields) add(path string, v reflect.Value) {
 	v = reflect.Indirect(v)
 	below := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 	switch {
-	case !v.IsValid():
+	case !v.IsValid() || path != "" && strings.Contains(said, " "+path+" "):
 	case v.Kind() == reflect.Map:
 		for _, name := range slices.Sorted(maps.Keys(v.Interface().(map[string]string))) {
-			out.field(below(name), v.MapIndex(reflect.ValueOf(name)).String())
+			if text := v.MapIndex(reflect.ValueOf(name)).String(); text != "" && !isChecksum(text) {
+				f.row(below(name), text)
+			}
 		}
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct:
 		for i := range min(v.Len(), mostElements) {
-			out.fields(path, v.Index(i))
+			f.add(path, v.Index(i))
 		}
 		if more := v.Len() - mostElements; more > 0 {
-			out.field(path, fmt.Sprintf("%d more; --format json has them", more))
+			f.row(path, fmt.Sprintf("%d more; --format json has them", more))
 		}
 	case isTree(v):
 		for i := range v.NumField() {
 			switch field := v.Type().Field(i); {
 			case field.Anonymous:
-				out.fields(path, v.Field(i))
+				f.add(path, v.Field(i))
 			case jsonName(field) != "-":
-				out.fields(below(jsonName(field)), v.Field(i))
+				f.add(below(jsonName(field)), v.Field(i))
 			}
 		}
 	default:
-		if text := fieldText(path, v); text != "" {
-			out.field(path, text)
+		if text := f.text(path, v); text != "" {
+			f.row(path, text)
 		}
 	}
 }
 
-func (out *Console) field(path, text string) {
-	out.print("%-32s %s\n", display.Terminal(path), display.Terminal(text))
+func (f *fields) row(path, text string) {
+	f.rows = append(f.rows, [2]string{display.Terminal(path), display.Terminal(text)})
+}
+
+func (f *fields) write(out *Console) {
+	width := 0
+	for _, row := range f.rows {
+		width = max(width, len(row[0]))
+	}
+	for _, row := range f.rows {
+		out.print("%-*s  %s\n", width, row[0], row[1])
+	}
+}
+
+// isChecksum reports whether a value of the fingerprint ends with a checksum.
+func isChecksum(text string) bool {
+	const least = 16 // digits
+	last := text[strings.LastIndexByte(text, ' ')+1:]
+	return len(last) >= least && strings.Trim(last, "0123456789abcdef") == ""
 }
 
 func jsonName(field reflect.StructField) string {
@@ -121,8 +171,8 @@ func isTree(v reflect.Value) bool {
 	return false
 }
 
-// fieldText is a value with the unit that its name ends with; "" if it is empty.
-func fieldText(name string, v reflect.Value) string {
+// text is a value with the unit that its name ends with; "" if it is empty.
+func (f *fields) text(name string, v reflect.Value) string {
 	known := v.Kind() == reflect.Pointer && !v.IsNil() // 0 is then measured
 	v = reflect.Indirect(v)
 	if !v.IsValid() || v.IsZero() && !known {
@@ -139,15 +189,28 @@ func fieldText(name string, v reflect.Value) string {
 		var parts []string
 		for _, field := range reflect.VisibleFields(v.Type()) {
 			name := jsonName(field)
-			if text := fieldText(name, v.FieldByIndex(field.Index)); text != "" && !field.Anonymous {
+			value := v.FieldByIndex(field.Index)
+			text := f.text(name, value)
+			if value.CanInt() && value.IsZero() { // CPU 0 is one, too
+				text = "0"
+			}
+			if text != "" && !field.Anonymous {
 				parts = append(parts, name+" "+text)
 			}
 		}
 		return strings.Join(parts, ", ")
+	case v.CanInt() && slices.Contains([]string{"begun_ns", "full_ns", "time_ns"},
+		name[strings.LastIndexByte(name, '.')+1:]): // a time on the record's clock
+		if f.exec == nil {
+			return ""
+		}
+		return nanoseconds(v.Int()-*f.exec) + " after the start of the process"
 	case v.CanInt() && strings.HasSuffix(name, "_ns"):
 		return display.Nanoseconds(float64(v.Int()))
 	case v.CanInt() && strings.HasSuffix(name, "_bytes"):
 		return display.Bytes(v.Int())
+	case v.CanInt() && strings.HasSuffix(name, "_milli"):
+		return fmt.Sprintf("%.2f", float64(v.Int())/1000)
 	case v.CanInt() && strings.HasSuffix(name, "milli_c"):
 		return fmt.Sprintf("%.1f °C", float64(v.Int())/1000)
 	}
@@ -241,6 +304,47 @@ func startupText(s results.Startup) string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+func endText(p results.Process) string {
+	text := "unknown"
+	switch {
+	case p.NotStarted != nil:
+		text = fmt.Sprintf("not started: %s: %s%s", p.NotStarted.Step, p.NotStarted.Text,
+			inBrackets(p.NotStarted.Errno))
+	case p.Signal != "":
+		text = "by signal " + p.Signal
+	case p.Exit != nil:
+		text = fmt.Sprintf("exit status %d", *p.Exit)
+	}
+	if p.TimedOut {
+		text += ", killed at the time limit"
+	}
+	if p.Interrupted {
+		text += ", killed because krund was stopped"
+	}
+	return text
+}
+
+func kernelLogText(log results.KernelLog) string {
+	switch {
+	case log.Lines == nil:
+		return "not read"
+	case len(log.Lines) == 0 && log.Lost == 0:
+		return "nothing unexpected"
+	}
+	return fmt.Sprintf("%s, %d lost", display.Count(len(log.Lines), "unexpected line"), log.Lost)
+}
+
+// known returns the text of a value, or another one if there is none.
+func known[T any](value *T, text func(T) string, otherwise string) string {
+	if value == nil {
+		return otherwise
+	}
+	return text(*value)
+}
+
+func decimal(n int64) string      { return strconv.FormatInt(n, 10) }
+func nanoseconds(ns int64) string { return display.Nanoseconds(float64(ns)) }
 
 func inBrackets(s string) string {
 	if s == "" {
