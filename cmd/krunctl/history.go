@@ -304,12 +304,19 @@ func (a *app) collect(args, order []string, key string) (c *history.Collector, u
 		case err != nil:
 			return nil, "", err
 		case i > 0 && v.Unit != unit:
-			return nil, "", fmt.Errorf("%s: its values are in %s, those of %s in %s; analyze all by the "+
-				"same column", arg, v.Unit, args[0], unit)
+			return nil, "", fmt.Errorf("%s: its values %s, those of %s %s; analyze all by the same "+
+				"column", arg, inUnit(v.Unit), args[0], inUnit(unit))
 		}
 		unit = v.Unit
 	}
 	return c, unit, nil
+}
+
+func inUnit(unit string) string {
+	if unit == "" {
+		return "have no unit"
+	}
+	return "are in " + unit
 }
 
 // values reads a file of values, or a table of nights; ready reports whether it is one.

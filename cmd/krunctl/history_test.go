@@ -115,12 +115,16 @@ func TestHistoryNights(t *testing.T) {
 	must.Write(t, "v.json", string(must.Get(json.Marshal(v))(t)))
 	again := run("v.json")
 	must.Be(t, reflect.DeepEqual(again, v), again.Versions, v.Versions)
+	v.Unit, v.Keys = "", v.Keys[:1]
+	v.Keys[0].Name = "other:default:default"
+	must.Write(t, "none.json", string(must.Get(json.Marshal(v))(t)))
 	v = run("--key", "bdd.26:*:*", "--versions", "order", "v.json")
 	must.Be(t, len(v.Versions) == 24 && len(v.Keys) == 2 && v.Versions[1].Label == "n1" &&
 		v.Versions[1].Revision == "r0", v.Versions)
 	for args, want := range map[string]string{
-		"--key nosuch:*:* v.json":    "--key nosuch:*:* matches no key; there are",
+		"--key nosuch:*:* v.json":    "nosuch:*:* matches no key; there are",
 		"m1.csv v.json":              "v.json: key bdd.26:default:default of version n0 is there twice",
+		"m2.csv none.json":           "none.json: its values have no unit, those of m2.csv are in ",
 		"m1/a.csv m2/a.csv m1/b.csv": "m1/a.csv and m2/a.csv have one name, and name no machine",
 	} {
 		got := krunctl(t, append([]string{"history"}, strings.Fields(args)...)...)

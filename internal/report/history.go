@@ -147,10 +147,13 @@ func historyHeadline(h *history.History) string {
 			blind, needed = blind+1, max(needed, k.Needed)
 		}
 	}
+	examined := func(k history.KeyHistory) bool { return k.Reason == "" }
 	what := "nothing changed"
 	switch {
 	case len(parts) > 0:
 		what = "what changed: " + strings.Join(parts, ", ")
+	case len(h.Keys) > 0 && !slices.ContainsFunc(h.Keys, examined):
+		what = "cannot tell what changed: " + h.Keys[0].Reason
 	case blind == len(h.Keys):
 		what = "cannot tell what changed: in no key would a slowdown be found within 5 versions, at even odds"
 		if needed > len(h.Versions) {

@@ -55,6 +55,10 @@ func TestHistoryText(t *testing.T) {
 		h.Keys = append(h.Keys, history.KeyHistory{Key: fmt.Sprint("k", i)})
 	}
 	must.Contain(t, write(HistoryView{Format: "text"}), "22 keys are in --alerts, or one with --key KEY")
+	h.Events, h.Keys = nil, []history.KeyHistory{{Key: "x", Reason: "a value is not positive"}}
+	text = write(HistoryView{Format: "markdown"})
+	must.Contain(t, text, "cannot tell what changed: a value is not positive (3 versions, 1 key)")
+	must.Be(t, !strings.Contains(text, "| what "), "a table without rows:", text)
 	var b strings.Builder
 	none := history.Injected{Size: 0.01, Within: []history.InjectedWithin{{Versions: 3}}}
 	must.Do(t, WriteInjected(&b, &none, "text"))

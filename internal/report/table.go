@@ -240,12 +240,15 @@ func (t *Table) markdown() string {
 	if text := t.captions(); text != "" {
 		fmt.Fprintf(&b, "%s\n\n", escapeMarkdown(text))
 	}
-	under := ""
+	head, under := "", ""
 	for _, c := range t.Columns {
-		b.WriteString("| " + c.Name() + " ")
+		head += "| " + c.Name() + " "
 		under += "|---" + strings.Repeat(":", arith.One(c.Right()))
 	}
-	b.WriteString("|\n" + under + "|\n")
+	head += "|\n" + under + "|\n"
+	if len(t.Rows) > 0 {
+		b.WriteString(head)
+	}
 	for _, row := range t.Rows {
 		for _, c := range row {
 			text := escapeMarkdown(plainText(c))
