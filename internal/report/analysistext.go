@@ -217,9 +217,15 @@ func warningLine(keys, texts []string, all int) string {
 // HowLongText prints how often shorter experiments agree with the full one.
 func HowLongText(w io.Writer, s *warmup.Study) {
 	fmt.Fprint(w, "Would a shorter experiment have led to the same classification?\n")
+	judged := func(p warmup.Point) bool { return p.Overall.Compared > 0 }
+	if !slices.ContainsFunc(append(slices.Clone(s.Iterations), s.Executions...), judged) {
+		fmt.Fprint(w, "Nothing could be judged: no execution has a class.\n")
+		return
+	}
 	if least, ok := s.Least(); ok {
-		fmt.Fprintf(w, "With %d iterations and %d executions the conclusions agree in %.1f%%.\n",
-			least.Iterations, least.Executions, least.Overall.Percent)
+		fmt.Fprintf(w, "With only %d iterations and only %d executions the conclusions agree in %.1f%% of "+
+			"%d samples;\nthe tables reduce one of the two.\n", least.Iterations, least.Executions,
+			least.Overall.Percent, least.Overall.Compared)
 	} else {
 		fmt.Fprintf(w, "None reaches an agreement of %d%%.\n", warmup.Sufficient)
 	}
