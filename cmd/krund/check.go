@@ -26,6 +26,7 @@ import (
 	"krund/internal/experiment/config"
 	"krund/internal/experiment/config/setting"
 	"krund/internal/experiment/directory"
+	"krund/internal/experiment/key"
 	"krund/internal/machine/sysroot"
 	"krund/internal/msr"
 	"krund/internal/schedule"
@@ -331,7 +332,7 @@ func dryRun(o runOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	left, growth, err := leftIn(o.directory, cfg)
+	left, done, growth, err := leftIn(o.directory, cfg)
 	if err != nil {
 		return err
 	}
@@ -350,9 +351,10 @@ func dryRun(o runOptions, stdout io.Writer) error {
 		fmt.Fprintln(stdout, growth)
 	}
 	for _, k := range cfg.Keys() {
-		fmt.Fprintf(stdout, "  run   %s, %s of %s\n", k,
-			display.Count(cfg.Executions(k), "execution"),
-			display.Count(cfg.Iterations(k), "iteration"))
+		if n := cfg.Executions(k) - done[k]; n > 0 {
+			fmt.Fprintf(stdout, "  run   %s, %s of %s\n", k, display.Count(n, "execution"),
+				display.Count(cfg.Iterations(k), "iteration"))
+		}
 	}
 	for _, k := range cfg.Skipped() {
 		fmt.Fprintf(stdout, "  skip  %s\n", k)
@@ -363,36 +365,41 @@ func dryRun(o runOptions, stdout io.Writer) error {
 }
 
 // leftIn returns how many slots of the experiment in dir are left to run, all if it has not begun,
-// and a sentence about how it would grow before that; "" if it would not.
-func leftIn(dir string, cfg *config.Config) (left int, growth string, err error) {
+// how many of each key are finished, and a sentence about how it would grow before that; "" if it
+// would not.
+func leftIn(dir string, cfg *config.Config) (left int, done map[key.Key]int, growth string, err error) {
 	f, err := directory.Open(durable.OS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return cfg.Slots(), "", nil
+		return cfg.Slots(), nil, "", nil
 	}
 	if err != nil {
-		return 0, "", err
+		return 0, nil, "", err
 	}
 	s, err := schedule.Open(f.FS(), f.Schedule(), false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return cfg.Slots(), "", nil
+		return cfg.Slots(), nil, "", nil
 	}
 	if err != nil {
-		return 0, "", err
+		return 0, nil, "", err
 	}
 	defer s.Close()                   //nolint:errcheck // read-only
 	quick := config.IsQuick(cfg.Text) // replaces an earlier one
 	_, other := f.AsBegun(cfg, s.Header().ConfigHash)
 	switch {
 	case other != nil && quick:
-		return cfg.Slots(), "", nil
+		return cfg.Slots(), nil, "", nil
 	case other != nil && other.Was != nil:
 		growth = other.Growth(cfg.Slots())
 	case other != nil:
-		return 0, "", other
+		return 0, nil, "", other
 	}
 	sum, err := s.Summarize()
-	if left = cfg.Slots() - sum.Final(); left > 0 || err != nil || !quick {
-		return left, growth, err
+	done = make(map[key.Key]int, len(sum.Keys))
+	for _, k := range sum.Keys {
+		done[k.Key] = k.Final()
 	}
-	return cfg.Slots(), "", nil
+	if left = cfg.Slots() - sum.Final(); left > 0 || err != nil || !quick {
+		return left, done, growth, err
+	}
+	return cfg.Slots(), nil, "", nil
 }

@@ -216,11 +216,15 @@ func TestGrow(t *testing.T) {
 	e.c("more", good)
 	e.write("test.toml", "# larger\n"+e.config())
 	const grows = "the experiment grows by 4 slots, from 2 to 6: "
-	e.run("--dry-run").want(t, exitOK, "would run 4 of 6 process executions", grows)
+	e.run("--dry-run").want(t, exitOK, "would run 4 of 6 process executions", grows,
+		"good:C:so, 1 execution of ", "more:C:so, 3 executions of ")
 	must.Equal(t, e.flags(), "CC", "slots after --dry-run")
 	e.run().want(t, exitOK, grows, "executions was 2 and is 3", "benchmarks.more is new", "is edition 2")
 	must.Equal(t, e.flags(), "CCCCCC", "slots")
 	e.run().want(t, exitOK, "nothing is outstanding")
+	finished := e.run("--dry-run")
+	finished.want(t, exitOK, "would run 0 of 6 process executions")
+	must.Be(t, !strings.Contains(finished.stdout, "  run  "), "what has ended would run", finished.stdout)
 	stored := must.Get(os.ReadFile(filepath.Join(e.directory, "config.toml")))(t)
 	must.Be(t, strings.HasPrefix(string(stored), "# larger\n"), "config.toml is", string(stored))
 	e.write("test.toml", small)
