@@ -109,7 +109,11 @@ func (a *app) checkConfig(ctx context.Context, c *cobra.Command, path string, o 
 	err := a.krund(append(flagsOf(c, "check"), path), true)
 	if cfg, wrong := experiment.ParseConfig(a.fsys, path, a.host); wrong == nil && o.format == "text" {
 		if p, unknown := summary.PlanOf(ctx, a.fsys, cfg, path); unknown == nil {
-			a.console().Line("plan", "%d of %d slots finished; %s", p.Finished, p.SlotsTotal, p.ETA)
+			left := p.ETA.String()
+			if p.ETA.RemainingNS == nil {
+				left = "the time left is " + left
+			}
+			a.console().Line("plan", "%d of %d slots finished; %s", p.Finished, p.SlotsTotal, left)
 		}
 	}
 	return err

@@ -81,8 +81,12 @@ func (a *app) convert(c *cobra.Command, arg string, o convertOptions) error {
 		return err
 	}
 	rows := o.to == "csv" || o.to == toJSONL
-	if r := a.reader(1); rows && !r.IsExperiment(arg) && !c.Flags().Changed("rows") {
+	if r := a.reader(1); rows && !r.IsExperiment(arg) {
 		if info, err := os.Stat(arg); err == nil && !info.IsDir() {
+			if c.Flags().Changed("rows") && o.rows != rowsWide {
+				return usageError(fmt.Errorf("--rows %s is for an experiment, but %s is a file; omit --rows",
+					o.rows, arg))
+			}
 			o.rows = rowsWide
 		}
 	}
@@ -202,6 +206,9 @@ func (a *app) importConfig(ctx context.Context, name, output string) error {
 	}
 	if isRegular(output) {
 		return usageError(fmt.Errorf("%s exists; name another file, or remove it", output))
+	}
+	if in, err := os.Stat(name); err == nil && in.IsDir() {
+		return usageError(fmt.Errorf("%s is a directory; name a file, the configuration of Krun", name))
 	}
 	converted, err := krunconfig.ConvertFile(ctx, name, a.host)
 	if err != nil {

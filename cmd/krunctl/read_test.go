@@ -56,7 +56,7 @@ func TestKeyFlag(t *testing.T) {
 		must.Be(t, r.code != exitUsage && strings.Contains(r.stdout, "fasta") &&
 			!strings.Contains(r.stdout, "nbody"), command, r.text())
 		run("nosuch:C:default-c").says(t, exitError, "", "matches no key", command)
-		run("nonsense").says(t, exitUsage, "", "--key", command)
+		run("nonsense").says(t, exitUsage, "", "the key: pattern", command)
 	}
 	out := filepath.Join(dir, "out")
 	krunctl(t, "report", in, "--key", one, "-o", out).says(t, exitOK, "", "")

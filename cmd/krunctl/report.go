@@ -29,10 +29,14 @@ func reportCommand(a *app) *cobra.Command {
 		Short: "Write the results as pages with plots, or as a figure",
 		Args:  arguments(1, 1, "an experiment or a file of results (`krunctl compare` takes two)"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if end := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)),
-				"."); !c.Flags().Changed("format") &&
-				slices.Contains([]string{"pdf", "svg", "png"}, end) {
+			end := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.output)), ".")
+			if !c.Flags().Changed("format") && slices.Contains([]string{"pdf", "svg", "png"}, end) {
 				o.format = end
+			}
+			if o.format == "html" && slices.Contains([]string{"jpg", "jpeg", "gif", "webp", "eps", "ps",
+				"tif", "tiff", "bmp"}, end) {
+				return usageError(fmt.Errorf("-o %s: no picture of this kind is written; give .pdf, .svg or "+
+					".png", o.output))
 			}
 			if o.output == "" {
 				name := filepath.Base(filepath.Clean(args[0]))

@@ -67,6 +67,12 @@ func Absolute(path string) (string, error) {
 var ErrNoResults = errors.New("the directory results is missing, and with it every record; restore it from " +
 	"a copy, or create an empty one and run `krunctl repair`, which reschedules everything")
 
+// absent is a sentence that is the error fs.ErrNotExist.
+type absent string
+
+func (a absent) Error() string { return string(a) }
+func (absent) Unwrap() error   { return fs.ErrNotExist }
+
 // Open returns the existing experiment directory dir. It changes nothing. The error wraps
 // fs.ErrNotExist if there is none, and is ErrNoResults if only the records are missing.
 func Open(fsys durable.FS, dir string) (Directory, error) {
@@ -77,12 +83,12 @@ func Open(fsys durable.FS, dir string) (Directory, error) {
 		case errors.Is(err, fs.ErrNotExist) && f.hasSchedule():
 			return Directory{}, fmt.Errorf("%s: %w", dir, ErrNoResults)
 		case errors.Is(err, fs.ErrNotExist):
-			what := "`krunctl run NAME.toml` makes one, NAME.krun"
+			what := "`krunctl run NAME.toml` makes NAME.krun"
 			quick := strings.TrimSuffix(dir, extension) + "-quick" + extension
 			if _, missing := fsys.Lstat(quick); missing == nil {
 				what = "there is " + display.ShellPath(quick) + ", of a run with --quick"
 			}
-			return Directory{}, fmt.Errorf("no experiment at %s; %s: %w", dir, what, err)
+			return Directory{}, absent(fmt.Sprintf("no experiment at %s; %s", dir, what))
 		case err != nil:
 			return Directory{}, fmt.Errorf("open the experiment's directory: %w", err)
 		case info.Mode()&fs.ModeSymlink != 0 && d == dir:
@@ -97,6 +103,10 @@ func Open(fsys durable.FS, dir string) (Directory, error) {
 // notDirectory is the error for a file in place of an experiment's directory. Krun's configurations
 // have the same suffix.
 func notDirectory(path string) error {
+	if filepath.Ext(path) != extension {
+		return fmt.Errorf("%s is not a directory, but an experiment is one, NAME%s, with a directory "+
+			"results in it", path, extension)
+	}
 	return fmt.Errorf("%s is not a directory, but an experiment needs a directory of that name; if it is "+
 		"a configuration of Krun, `krunctl convert --to toml` converts it; then rename the file, or name "+
 		"another directory (`krund run --directory`)", path)

@@ -209,7 +209,7 @@ func ParsePattern(s string) (*key.Pattern, error) {
 	}
 	p, err := key.ParsePattern(s)
 	if err != nil {
-		return nil, UsageError{fmt.Errorf("--key: %w", err)}
+		return nil, UsageError{fmt.Errorf("the key: %w", err)}
 	}
 	return &p, nil
 }
@@ -255,7 +255,7 @@ func checkPattern(pattern *key.Pattern, known []key.Key) error {
 	if n := len(near) - len(names); n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return fmt.Errorf("--key %s matches no key; there are %s%s", pattern, strings.Join(names, ", "), more)
+	return fmt.Errorf("%s matches no key; there are %s%s", pattern, strings.Join(names, ", "), more)
 }
 
 // distance is the edit distance between a key and a pattern.
