@@ -57,24 +57,6 @@ var series = []func(r *rand.Rand, i int) float64{
 	func(r *rand.Rand, _ int) float64 { return number(r) / 0x1p600 },
 }
 
-// number draws doubles of all magnitudes, often close to each other, with zeros, subnormals and
-// powers of two among them.
-func number(r *rand.Rand) float64 {
-	switch r.IntN(8) {
-	case 0:
-		return math.Float64frombits(r.Uint64() &^ (1 << 62)) // below 2, and subnormals
-	case 1:
-		return math.Ldexp(1, r.IntN(200)-100)
-	case 2:
-		return -math.Ldexp(1+r.Float64(), r.IntN(8))
-	case 3:
-		return 0
-	case 4:
-		return 5e-324 * float64(r.IntN(1000))
-	}
-	return math.Ldexp(1+r.Float64(), r.IntN(140)-70)
-}
-
 func TestSumsAreLongDoubleSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for k, kind := range series {
@@ -122,15 +104,4 @@ func TestMomentsAsInR(t *testing.T) {
 	mean, variance := Moments([]float64{3})
 	must.Be(t, mean == 3 && variance == 0, "one value: mean", mean, "variance", variance)
 	must.Equal(t, Sum([]float64{1e16, 1, 1, -1e16}), 2, "sum", "want 2")
-}
-
-// TestNotFinite: what is no finite number makes no finite mean, and does not panic.
-func TestNotFinite(t *testing.T) {
-	for _, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
-		mean, _ := Moments([]float64{math.Inf(1), 1, v, 2})
-		sum, one := Sum([]float64{v, 1}), Mean([]float64{v})
-		must.Be(t, math.IsInf(mean, 0) && math.IsInf(one, 0) && math.IsInf(sum, 0), v, mean, one, sum)
-		sums := CumSum([]float64{1, v, 1})
-		must.Be(t, sums[1] == 1 && math.IsInf(sums[2], 0) && math.IsInf(sums[3], 0), v, sums)
-	}
 }
