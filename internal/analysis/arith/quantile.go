@@ -2,9 +2,9 @@
 //
 // The study's changepoints come from R. On difficult series (constant runs of a coarse clock, large
 // means with small spread) R's answer depends on how its sums are rounded: R accumulates in the
-// 80-bit "long double" of x87 and rounds each prefix to a double. [CumSum] and [CumSumSquares],
-// which are R's cumsum(x) and cumsum(x^2), [Mean] and [Moments] do the same with integers and
-// big.Float, so that arm64, riscv64 and amd64 all reproduce the answer.
+// 80-bit "long double" of x87 and rounds each prefix to a double. [Extended] implements that format
+// in integer arithmetic, so that arm64, riscv64 and amd64 all reproduce the answer. [CumSum] and
+// [CumSumSquares] are R's cumsum(x) and cumsum(x^2).
 //
 // [Log] is a natural logarithm that depends neither on the processor nor on the system's libm. It
 // is correctly rounded except for about one argument in 100,000.
