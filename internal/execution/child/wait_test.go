@@ -7,17 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"krund/internal/experiment/results"
 	"krund/rig/must"
 )
-
-func keep(limit int64, pieces ...string) results.Output {
-	k := newHeadTailBuffer(limit)
-	for _, p := range pieces {
-		k.write([]byte(p))
-	}
-	return k.output()
-}
 
 // FuzzHeadTailBuffer checks the laws: the text is valid, short, and begins and ends as the stream
 // does, however it was cut up.
