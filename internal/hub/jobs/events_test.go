@@ -288,9 +288,9 @@ func (b *againBench) bisects() {
 	b.t.Logf("%d steps: %s", steps, acts[0].Text)
 }
 
-// TestNotices: what was found in a project is told to its own addresses, and without these to
-// nobody; that a machine is silent is told to the hub's, without what it measured. What is sent
-// again has the same id.
+// TestNotices: findings of a project go to the project's own addresses, and to nobody if it has
+// none. That a machine is silent goes to the addresses of the hub, without what it was measuring. A
+// message that is sent again keeps its id.
 func TestNotices(t *testing.T) {
 	var told []string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -320,3 +320,11 @@ func testStates(t *testing.T, at string) {
 		must.Be(t, list[0].Verdict == "machine" && strings.HasPrefix(list[0].Evidence, want), list[0])
 	}
 }
+
+// TestHistoryAtOnce: River begins the job again when it has run for an hour. The second one does
+// nothing: without a client of River, it would panic.
+func TestHistoryAtOnce(t *testing.T) {
+	var w workers
+	w.busy.Lock()
+	must.Do(t, w.history(context.Background(), historyArgs{}))
+}
