@@ -362,9 +362,9 @@ func (v Variation) bottleneck() string {
 	return text
 }
 
-// differs says whether the second stage has another level than the first one: then its mean is of
-// nothing, because machine or program have changed. stages is the number of keys that are asked, of
-// which one in a table of twenty may differ by chance.
+// differs returns a sentence if the second stage has another level than the first one, else "": the
+// machine or the program has then changed, and the mean of both stages describes neither. stages is
+// the number of keys that are tested, of which one in twenty may differ by chance.
 func differs(first, second []Execution, v Variation, stages int) string {
 	if len(second) == 0 {
 		return ""
